@@ -25,6 +25,9 @@ def rules_in(package: str) -> dict[str, Any]:
     return {rule.code: rule for rule in found}
 
 
+_SILENCED = "## How to silence it"
+
+
 class Heading(NamedTuple):
     """What a rule's documentation begins with, `CODE name: summary`, and the sections after it."""
 
@@ -34,12 +37,26 @@ class Heading(NamedTuple):
     doc: str
 
 
-def heading(module_doc: str | None) -> Heading:
-    """The parts of a rule's documentation, its module's docstring."""
+def heading(module_doc: str | None, when: str = "", traced: bool = True) -> Heading:
+    """The parts of a rule's documentation, its module's docstring, and how its findings are silenced.
+
+    `when` says when that is meant, if the documentation does not. Of a rule that is not `traced` only `lint`
+    tells. A section that names a setting says it all.
+    """
     first, _, body = (module_doc or "").strip().partition("\n")
     label, _, summary = first.partition(": ")
     code, _, name = label.partition(" ")
-    return Heading(code, name, summary, body.strip())
+    doc, _, own = body.strip().partition(_SILENCED)
+    if "[tool.layoutcheck]" in own:
+        return Heading(code, name, summary, body.strip())
+    how = f"""For `lint` and `ci`: `# layoutcheck: ignore[{code}] reason` at the line that the finding names,
+or `ignore = ["{code}"]` in `[tool.layoutcheck]`."""
+    if traced:
+        how += f"""
+In a test that compiles it on purpose: `@pytest.mark.layoutcheck_allow("{code}", reason="...")`.
+`explain`, `check` and `trace` leave no finding out."""
+    said = "\n\n".join(filter(None, (own.strip() or when, how)))
+    return Heading(code, name, summary, f"{doc.strip()}\n\n{_SILENCED}\n\n{said}")
 
 
 def page(code: str, name: str, severity: str, summary: str, doc: str, flagged: str, clean: str) -> str:

@@ -11,6 +11,7 @@ from layoutcheck.errors import InputError, meant
 from layoutcheck.markdown import rule_files, rules_in
 
 _CODE = re.compile("(?:LC)?([0-9]{3})")
+_BEGINNING = re.compile("(?:LC)?([0-9]{1,2})")
 _PACKAGES = ("rules", "lint.rules", "order.rules", "operands.rules")
 
 
@@ -23,7 +24,15 @@ def rules() -> dict[str, Any]:
 
 
 def named(word: str) -> dict[str, Any]:
-    """The rules whose name or summary has `word` in it, by their codes."""
+    """The rules whose name or summary has `word` in it, or whose codes begin with it, by their codes.
+
+    None of a whole code, which needs no other rule (`rule`).
+    """
+    if _CODE.fullmatch(word.strip().upper()):
+        return {}
+    beginning = _BEGINNING.fullmatch(word.strip().upper())
+    if beginning:
+        return {code: each for code, each in rules().items() if code.startswith(f"LC{beginning[1]}")}
     wanted = word.strip().lower()
     words = {code: f"{each.name} {each.summary}".lower() for code, each in rules().items()}
     return {code: each for code, each in rules().items() if wanted and wanted in words[code]}
@@ -36,7 +45,8 @@ def rule(code: str) -> Any:
     found = _alone(number[1]) if number else None
     if found is None:
         near = "" if number else meant(wanted, rules())  # the codes beside it say other things
-        raise InputError(f"no rule '{code[:40]}'{near}", expected="a code that `layoutcheck rule` lists")
+        expected = "a code such as LC201, a beginning such as LC2, or a word: `layoutcheck rule` lists all"
+        raise InputError(f"no rule '{code[:40]}'{near}", expected=expected)
     return found
 
 

@@ -125,6 +125,9 @@ TILED = ["--atom", "cp.async", "--bits", "128", "--dtype", "bf16"]
         (["rule", "uncoalesced"], 0, "LC302 uncoalesced"),
         (["rule", "bank"], 0, "LC301 slow bank-conflict"),
         (["rule", "LC999"], 2, "no rule 'LC999'; expected"),
+        (["rule", "12"], 0, "LC120 rejected tcgen05-form"),
+        (["rule", "2"], 0, "LC298 wrong barrier-elsewhere"),
+        (["rule", "0"], 2, "expected a code such as LC201, a beginning such as LC2, or a word"),
     ],
 )  # fmt: skip
 def test_what_a_command_says(words: list[str], status: int, told: str, capsys: Captured) -> None:
@@ -405,7 +408,7 @@ def test_an_operand_far_too_large_is_an_answer(layout: str, capsys: Captured) ->
     [
         (["rule", "LC201"], ">&-", 2, "error: standard output is closed"),
         (["explain", "-"], "<&-", 2, "error: nothing to read"),
-        (["rule", "LC2"], "2>&-", 2, ""),
+        (["rule", "LC2011"], "2>&-", 2, ""),
     ],
 )
 def test_a_stream_that_the_shell_closed_is_one_error(

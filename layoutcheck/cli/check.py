@@ -30,7 +30,7 @@ def check(
     strict: Strict = False,
     compiler: Compiler = False,
     everything: Annotated[bool, Option("of text: every fix's code, all findings in full", "--all")] = False,
-    fixes: Annotated[bool, Option("of json: look for fixes as well (text has them), which takes longer")] = False,
+    fixes: Annotated[bool, Option("of json: look for fixes, too (text has them)")] = False,
     compare: Annotated[
         Path | None, Option("an earlier run's JSON: print what became better or worse instead")
     ] = None,
@@ -48,7 +48,9 @@ def check(
     render = renderer(format_, "check")
     must_be_others((jsonl, compare), output)
     if compare is not None:
-        refuse_beside("--compare tells and fails on what is worse", strict=strict, all=everything, fixes=fixes)
+        refuse_beside(
+            "--compare tells and fails on what is worse", strict=strict, all=everything, fixes=fixes
+        )
     if format_ != "json":
         refuse_beside("the fixes of a JSON report", fixes=fixes)
     before = None if compare is None else _earlier(compare)
@@ -70,9 +72,7 @@ def check(
     return status
 
 
-def _checked(
-    jsonl: str, fixes: bool, compiler: bool, progress: Progress | None
-) -> Iterator[list[Outcome]]:
+def _checked(jsonl: str, fixes: bool, compiler: bool, progress: Progress | None) -> Iterator[list[Outcome]]:
     """The outcomes of all lines, some at a time. Raises InputError where there are none."""
     from layoutcheck.sources.records import read_lines
 

@@ -7,20 +7,20 @@ from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.output import style_of
-from layoutcheck.digits import is_number
 
 
 def rule(
-    code: Annotated[str | None, Option("a rule's code, such as LC201, or a word", positional=True)] = None,
+    code: Annotated[
+        str | None, Option("a rule's code, such as LC201, its beginning, or a word", positional=True)
+    ] = None,
 ) -> int:
-    """Print a rule's page; without a code, the list of rules; of a word, those that have it."""
+    """Print the page of a rule, or list rules: all, those of a beginning (LC2), or those with a word."""
     from layoutcheck.markdown import wrapped
     from layoutcheck.rulebook import named, rules
     from layoutcheck.rulebook import rule as find
 
     style = style_of(sys.stdout)
-    by_word = code is None or not is_number(code.strip().upper().removeprefix("LC"))
-    listed = (rules() if code is None else named(code)) if by_word else {}
+    listed = rules() if code is None else named(code)
     if code is not None and len(listed) < 2:
         found = next(iter(listed.values())) if listed else find(code)
         text = wrapped(found.page(), style.width)

@@ -83,5 +83,5 @@ def make_rule(
     needs: tuple[str, ...] = (),
 ) -> SourceRule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
-    code, name, summary, doc = heading(module_doc)
+    code, name, summary, doc = heading(module_doc, traced=False)
     return SourceRule(code, name, severity, summary, doc, find, example, frozenset(needs))

@@ -15,10 +15,6 @@ Measured on the DSL, each in a process of its own.
 ## How to fix it
 
 The copy is meaningless as written; the report says which extent or which layout to change.
-
-## How to silence it
-
-It cannot be: the process dies.
 """
 
 from __future__ import annotations

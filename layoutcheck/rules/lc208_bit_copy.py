@@ -16,7 +16,7 @@ Convert in registers: `dst_fragment.store(src_fragment.load().to(dst_type))`; to
 
 ## How to silence it
 
-`recast_tensor` states the intent; or `# layoutcheck: ignore[LC208]` with the reason.
+`recast_tensor` states the intent, and is not reported.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ allocate the tile in the type that copies it.
 
 ## How to silence it
 
-Use `# layoutcheck: ignore[LC209]` if the writer and the reader of a tile recast it in the same way.
+If the writer and the reader of a tile recast it in the same way.
 """
 
 from __future__ import annotations

@@ -25,8 +25,7 @@ is one to one onto the tile.
 
 ## How to silence it
 
-If all writers store equal values by construction, add `# layoutcheck: ignore[LC210]` with the
-reason.
+If all writers store equal values by construction.
 """
 
 from __future__ import annotations

@@ -17,8 +17,7 @@ Build the tiled copy with `make_tiled_copy_tv` from compact thread and value lay
 
 ## How to silence it
 
-For intended broadcast modes (stride 0 over threads), add `# layoutcheck: ignore[LC213]` with the
-reason.
+For intended broadcast modes (stride 0 over threads).
 """
 
 from __future__ import annotations

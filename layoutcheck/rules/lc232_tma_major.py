@@ -20,7 +20,7 @@ after it.
 
 ## How to silence it
 
-There is nothing to silence: only stride 1 is right.
+Only where the fault is meant: only stride 1 is right.
 """
 
 from __future__ import annotations

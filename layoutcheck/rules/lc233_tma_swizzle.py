@@ -20,7 +20,7 @@ gets.
 
 ## How to silence it
 
-There is nothing to silence: the patterns differ.
+Only where the fault is meant: the patterns differ.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from (`tma_info.smem_layout`).
 
 ## How to silence it
 
-There is nothing to silence: one of the two layouts does not describe the data.
+Only where the fault is meant: one of the two layouts does not describe the data.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ swizzle; copy what remains with a predicated cp.async.
 
 ## How to silence it
 
-There is nothing to silence: the kernel faults.
+Only where the fault is meant: the kernel faults.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ the layout the pitch of the span.
 
 ## How to silence it
 
-There is nothing to silence: the bytes arrive elsewhere.
+Only where the fault is meant: the bytes arrive elsewhere.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ Make the tile's contiguous extent a multiple of 16 bytes.
 
 ## How to silence it
 
-There is nothing to silence: the kernel faults.
+Only where the fault is meant: the kernel faults.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ index beyond the tensor reads zeros and writes nothing.
 
 ## How to silence it
 
-There is nothing to silence: rows land elsewhere.
+Only where the fault is meant: rows land elsewhere.
 """
 
 from __future__ import annotations

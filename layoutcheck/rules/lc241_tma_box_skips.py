@@ -19,7 +19,7 @@ dimension.
 
 ## How to silence it
 
-There is nothing to silence: elements arrive elsewhere.
+Only where the fault is meant: elements arrive elsewhere.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Split a tensor that is too large; reverse a mode with a negative stride.
 
 ## How to silence it
 
-There is nothing to silence: the tensor map describes another tensor.
+Only where the fault is meant: the tensor map describes another tensor.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Pad rows to 128 elements, align the tensor to 32 bytes, and make tiles 128 eleme
 
 ## How to silence it
 
-There is nothing to silence: the driver would refuse the map.
+Only where the fault is meant: the driver would refuse the map.
 """
 
 from __future__ import annotations

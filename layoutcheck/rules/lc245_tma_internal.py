@@ -19,7 +19,7 @@ before the store, and leave `internal_type` out.
 
 ## How to silence it
 
-There is nothing to silence: elements arrive elsewhere.
+Only where the fault is meant: elements arrive elsewhere.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ bits for the others.
 
 ## How to silence it
 
-There is nothing to silence: the tensor map describes another tensor.
+Only where the fault is meant: the tensor map describes another tensor.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ spatial mode whose filter has one tap and no padding can join N).
 
 ## How to silence it
 
-There is nothing to silence: the copy loads other pixels.
+Only where the fault is meant: the copy loads other pixels.
 """
 
 from __future__ import annotations

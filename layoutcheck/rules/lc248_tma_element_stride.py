@@ -18,7 +18,7 @@ rest, and a stride of 1.
 
 ## How to silence it
 
-There is nothing to silence: the tensor map describes another tensor.
+Only where the fault is meant: the tensor map describes another tensor.
 """
 
 from __future__ import annotations

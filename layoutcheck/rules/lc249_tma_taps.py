@@ -19,7 +19,7 @@ apart, as a swizzle atom of 64 channels has them. Each tap then gets its own ins
 
 ## How to silence it
 
-There is nothing to silence: the columns of the next tap are zeros.
+Only where the fault is meant: the columns of the next tap are zeros.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`Rule`: a stable code, what it looks for, and the text that `layoutcheck rule` and docs/rules/ print.
 
 A rule's documentation is its module's docstring: a first line `CODE name: summary`, then the sections
-`## What it means`, `## Why` (with the source of each fact), `## How to fix it`, `## How to silence it`; where
-the last is left out, it is what `SILENCED` says of the severity. Its examples are data, so that the tests run
+`## What it means`, `## Why` (with the source of each fact), `## How to fix it`, and `## How to silence it` if there
+is more to say than `heading` and `SILENCED` do. Its examples are data, so that the tests run
 every one of them. All that most rules need they import from here.
 """
 
@@ -26,8 +26,8 @@ def demanded(field: str, value: Any, demand: Any, source: str, **more: Any) -> d
 
 
 SILENCED = {
-    "rejected": "A rejected copy does not compile; there is nothing to silence.",
-    "wrong": "No working kernel depends on this.",
+    "rejected": "Only where the error is meant: the copy does not compile.",
+    "wrong": "Only where the fault is meant: no working kernel depends on it.",
 }
 
 
@@ -106,9 +106,7 @@ def make_rule(
     """
     clean = {key: value for key, value in {**flagged, **twin}.items() if value is not None}
     example, explained = Example(flagged, clean), frozenset(explains)
-    code, name, summary, doc = heading(module_doc)
-    if "## How to silence it" not in doc:
-        doc += f"\n\n## How to silence it\n\n{SILENCED[severity]}"
+    code, name, summary, doc = heading(module_doc, SILENCED.get(severity, ""))
     return Rule(
         code, name, severity, summary, doc, find, example, explained, frozenset(symptoms), beyond, occurs
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from collections import Counter
 from pathlib import Path
@@ -10,10 +11,13 @@ from random import Random
 import pytest
 
 import layoutcheck as lc
+from layoutcheck import rulebook
 from layoutcheck.analysis import Analysis
 from layoutcheck.check import check
 from layoutcheck.errors import InputError
 from layoutcheck.findings import SEVERITIES
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.suppressions import Suppressions
 from layoutcheck.rules import DIFFERING, FAMILIES, family_of, rule, rules, rules_for
 from layoutcheck.sources.request import build
 from tests.conformance.generate import random_copy
@@ -114,6 +118,22 @@ def test_a_rule_documents_itself(code: str) -> None:
     assert one.severity in SEVERITIES
     for section in ("What it means", "Why", "How to fix it", "How to silence it"):
         assert f"## {section}\n" in one.doc
+
+
+def test_every_page_says_how_its_finding_is_silenced() -> None:
+    """With a comment that `lint` reads as that code, or why there is a setting in its place."""
+    by_setting = set()
+    for code, one in rulebook.rules().items():
+        own = one.doc.partition("## How to silence it\n")[2]
+        assert own.strip(), code
+        comment = re.search(r"`(# layoutcheck: ignore\[.*?)`", own)
+        if comment is None:
+            by_setting.add(code)
+        else:
+            silent = Suppressions(f"copy()  {comment[1]}\n")
+            assert silent.silences(LintFinding(code, one.severity, "f.py", 1, 1, "")), code
+            assert f'ignore = ["{code}"]' in own and not silent.unusable and not silent.unheard
+    assert by_setting == {f"LC40{n}" for n in range(1, 7)} | {f"LC91{n}" for n in range(7)}
 
 
 def test_an_unknown_code_is_one_clear_error() -> None:

@@ -24,7 +24,7 @@ entry: `assert x.data_ptr() % 16 == 0`.
 
 ## How to silence it
 
-It is a note and never fails a run. `# layoutcheck: ignore[LC260] reason`.
+It is a note and never fails a run.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ bytes unchanged, put the copy under an `if`.
 
 ## How to silence it
 
-`# layoutcheck: ignore[LC261] reason`, if the bytes beyond the end may be zeroed.
+If the bytes beyond the end may be zeroed.
 """
 
 from __future__ import annotations

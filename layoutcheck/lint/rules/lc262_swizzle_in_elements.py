@@ -18,10 +18,6 @@ in bytes is as good as any.
 ## How to fix it
 
 Add log2 of the element's bytes to the base: S<3,3,3> of 2-byte elements is S<3,4,3> of bytes.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC262] reason`.
 """
 
 from __future__ import annotations

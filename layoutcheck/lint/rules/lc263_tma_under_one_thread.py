@@ -21,10 +21,6 @@ and H200). Non-tensor bulk copies (`CopyBulkG2SOp`) contain none and do need `el
 
 Make the branch uniform in the warp: `if warp_idx == 0:` with
 `warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())`, and no `elect_one` around the copy.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC263] reason`.
 """
 
 from __future__ import annotations

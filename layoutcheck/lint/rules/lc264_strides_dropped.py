@@ -18,7 +18,7 @@ vectors need it; or check on the host that the tensor is packed, and silence the
 
 ## How to silence it
 
-`# layoutcheck: ignore[LC264] reason`, if the interface takes only packed tensors.
+If the interface takes only packed tensors.
 """
 
 from __future__ import annotations

@@ -15,10 +15,6 @@ refuses the copy at its first use (LC103).
 The unit is the bit: 16 bytes are `num_bits_per_copy=128`. For 4 or 8 bytes use `LoadCacheMode.ALWAYS`, which
 moves the same data through L1 (`layoutcheck lint --fix` does it). Two-byte elements one at a time need a
 `CopyUniversalOp` through registers.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC265] reason`.
 """
 
 from __future__ import annotations

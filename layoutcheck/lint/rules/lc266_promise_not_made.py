@@ -18,7 +18,7 @@ State the fact: `from_dlpack(x, assumed_align=16)`, `mark_compact_shape_dynamic(
 
 ## How to silence it
 
-It is a note and never fails a run. `# layoutcheck: ignore[LC266] reason`.
+It is a note and never fails a run.
 """
 
 from __future__ import annotations

@@ -13,10 +13,6 @@ in the expression. The same mistake with Triton's `multiple_of`: flash-linear-at
 ## How to fix it
 
 Promise a divisor that is true, here `divby=4`, or move the offset out of the promise.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC267] reason`.
 """
 
 from __future__ import annotations

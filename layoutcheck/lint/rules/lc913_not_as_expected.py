@@ -17,7 +17,8 @@ Correct the kernel, or the expectation.
 
 ## How to silence it
 
-Leave out `expect`: the findings are then reported like any others.
+Leave out `expect`: the findings are then reported like any others. Or
+`ignore = ["LC913"]` in `[tool.layoutcheck]`.
 """
 
 from layoutcheck.lint.rule import make_rule

@@ -18,10 +18,6 @@ returns wrong sums. An order of k that A and B share is not reported, because it
 
 `cute.make_tiled_copy_A(atom, tiled_mma)` and `cute.make_tiled_copy_B(atom, tiled_mma)` with the tiled MMA that `cute.gemm`
 is given, for the partition, the `retile` and the copy.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC601] reason` at the product's line, `ignore = ["LC601"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -25,10 +25,6 @@ still no assignment of rows and k fits the elements that arrive. On an H200 such
 Allocate the shared tile with one layout and its swizzle, and give that tensor to every copy and to the MMA. For ldmatrix:
 `transpose=True` if the operand's tile is contiguous along M or N. For fragments: `make_tiled_copy_A` or `make_tiled_copy_B` of
 the tiled MMA, and `retile`. For wgmma and tcgen05: the layout atom that `layoutcheck canonical` names.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC602] reason` at the product's line, or `ignore = ["LC602"]` in the settings.
 """
 
 from __future__ import annotations

@@ -17,10 +17,6 @@ pair different k return wrong sums.
 ## How to fix it
 
 Fill both fragments through tiled copies of one tiled MMA, and slice both with the same k-block and the same stage.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC603] reason` at the product's line, or `ignore = ["LC603"]` in the settings.
 """
 
 from __future__ import annotations

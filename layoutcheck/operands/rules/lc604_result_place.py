@@ -18,10 +18,6 @@ is copied out through a fragment of another layout, every copy is legal and C is
 
 Partition C with the tiled MMA that multiplies, and make the copies of A, B and C from it: `make_tiled_copy_A`,
 `make_tiled_copy_B`, `make_tiled_copy_C`, each with `retile`. Cut the tiles of A, B and C by one coordinate (m, n, k), with `proj`.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC604] reason` at the product's line, or `ignore = ["LC604"]` in the settings.
 """
 
 from __future__ import annotations

@@ -19,10 +19,6 @@ by ldmatrix without it comes out permuted.
 Allocate the tile with its swizzle (`allocate_tensor(..., swizzle=...)`) and give this tensor to every copy. If a tensor
 map has the swizzle, make the map from the same layout. If the order in the destination is intended, read and write the
 tile through one view and permute the coordinates in the code.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC605] reason` at the line that reads, or `ignore = ["LC605"]` in the settings.
 """
 
 from __future__ import annotations

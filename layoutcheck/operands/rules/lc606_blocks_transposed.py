@@ -16,10 +16,6 @@ It is a note, because a kernel that packs weights into tiles does it on purpose.
 
 Read the tile through the layout that it was written with. For the transpose of the tile: ldmatrix or stmatrix with
 `transpose=True`.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC606] reason` at the line that reads, or `ignore = ["LC606"]` in the settings.
 """
 
 from __future__ import annotations

@@ -18,11 +18,6 @@ the rules, and both agree on random layouts.
 Make the tile from the layout atom that the finding names, `make_smem_layout_atom(SmemLayoutAtomKind.K_SW128, dtype)` and
 `tile_to_shape`, and allocate it with `layout.outer` and `swizzle=layout.inner`. If the tile is canonical along the other mode, the
 operation's `OperandMajorMode` is wrong.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC607] reason` at the line of `make_fragment_A` or `make_fragment_B`, or `ignore = ["LC607"]` in the
-settings.
 """
 
 from __future__ import annotations

@@ -22,10 +22,6 @@ given one tensor more than it uses is suspicious, and so is a sum that changes t
 
 Give the copy of A the tensor map and the tile of A (`tma_atom_a`, `tAgA`, `tAsA`), that of B those of B, in the prologue
 and in the main loop. A tensor that a kernel does not use need not be an argument.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC608] reason` at the product's line, or `ignore = ["LC608"]` in the settings.
 """
 
 from __future__ import annotations

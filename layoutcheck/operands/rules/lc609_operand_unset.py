@@ -22,10 +22,6 @@ only a run knows may have written the registers, or where their address is given
 Clear the accumulators before the first product: `acc.fill(0.0)`. For wgmma and tcgen05 set `ACCUMULATE` to False for
 the first k-block, and to True after it. If an operand is named, copy it into its fragment before the product.
 `layoutcheck trace --fix` fills accumulators in registers.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC609] reason` at the product's line, or `ignore = ["LC609"]` in the settings.
 """
 
 from __future__ import annotations

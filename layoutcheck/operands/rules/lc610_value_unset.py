@@ -42,10 +42,6 @@ may be left unset. A store to elements that neither a later kernel nor the host 
 Fill the fragment before it is loaded: `fragment.fill(0.0)` for a sum, `fragment.fill(-cutlass.Float32.inf)` for a maximum.
 Or store under the predicate of the load. If no line writes the fragment, copy into it. `layoutcheck trace --fix` fills a
 fragment that a predicate leaves unset in some threads, if only sums or only maxima follow.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC610] reason` at the line of the store, or `ignore = ["LC610"]` in the settings.
 """
 
 from __future__ import annotations

@@ -32,10 +32,6 @@ pattern that is known when the kernel is compiled, say.
 
 Set the numbers to 0 once more before they are summed, by the predicate of the load. Or fill with what the whole
 computation makes neutral: minus infinity before `exp(x - maximum)`.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC611] reason` at the line of the store, or `ignore = ["LC611"]` in the settings.
 """
 
 from __future__ import annotations

@@ -23,10 +23,6 @@ the read, and with the wrong parity the output is wrong.
 - Bulk and TMA: `cute.arch.mbarrier_wait(bar, phase)` by every reading warp, the phase being 0 for the first use of
   the barrier, 1 for the second, and so on in turn. With `PipelineTmaAsync`: `consumer_wait(state)`, the consumer's
   state made by `make_pipeline_state(PipelineUserType.Consumer, stages)`.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC501] reason` at the second line, `ignore = ["LC501"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

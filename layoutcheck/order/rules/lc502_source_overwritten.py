@@ -17,10 +17,6 @@ group have its source reads completed. PTX ISA, wgmma.mma_async: accesses of its
 The issuing thread waits, then a barrier tells the others: `cute.arch.cp_async_bulk_wait_group(0, read=True)`
 (`tma_store_wait`, `PipelineTmaStore.producer_acquire`) or `warpgroup.wait_group(0)`, then
 `cute.arch.sync_threads()` or the release of the stage.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC502] reason` at the second line, `ignore = ["LC502"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

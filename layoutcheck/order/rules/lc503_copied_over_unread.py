@@ -17,10 +17,6 @@ output is wrong on an H200.
 Put a barrier between the last read of the buffer and the next copy into it (`cute.arch.sync_threads()`, or
 `consumer_release(state)` after the last read and `producer_acquire(state)` before the copy), or add a
 stage.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC503] reason` at the second line, `ignore = ["LC503"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -20,10 +20,6 @@ that lets the first half through.
 
 `cute.arch.sync_threads()` (all threads of the block, outside of conditions that warps take differently) or
 `cute.arch.barrier(barrier_id=, number_of_threads=)` (those that take part) between the two lines.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC504] reason` at the second line, `ignore = ["LC504"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

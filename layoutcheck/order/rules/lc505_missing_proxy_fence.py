@@ -17,10 +17,6 @@ not report it.
 
 Every thread that writes executes `cute.arch.fence_proxy("async.shared", space="cta")` after its stores and before
 the barrier behind which the copy or the wgmma is issued.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC505] reason` at the second line, `ignore = ["LC505"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

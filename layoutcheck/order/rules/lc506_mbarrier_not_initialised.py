@@ -16,10 +16,6 @@ be ordered before other threads' use. On an H200 both cases fault or the kernel 
 
 `cute.arch.mbarrier_init_fence()` and `cute.arch.sync_threads()` (in a cluster `cluster_arrive`, `cluster_wait`)
 after the initialisation and before the first use; pipeline states with the pipeline's own number of stages.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC506] reason` at the second line, `ignore = ["LC506"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

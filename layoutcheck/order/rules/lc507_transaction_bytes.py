@@ -15,10 +15,6 @@ too few bytes corrupt the output, 16 bytes too many hang the kernel.
 
 Announce exactly the bytes of all copies that complete on the barrier in that phase, with the multicast copies of
 other blocks (`cute.size_in_bytes(dtype, layout)` of every operand; `tx_count=` of a pipeline).
-
-## How to silence it
-
-`# layoutcheck: ignore[LC507] reason` at the second line, `ignore = ["LC507"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

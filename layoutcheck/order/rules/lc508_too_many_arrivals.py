@@ -15,10 +15,6 @@ has a range of 0 to 2^20 - 1, and what goes beyond is undefined.
 
 Initialise the mbarrier with the number of arrivals in one phase (the threads that arrive, not all
 threads: one for an elected lane). Wait for a phase before you arrive for the next.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC508] reason` at the second line, `ignore = ["LC508"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -17,10 +17,6 @@ corrupt the output.
 
 Give every group that synchronises independently its own id (1 to 15; 0 is `sync_threads`), and pass
 the number of threads that really arrive as `number_of_threads`.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC509] reason` at the second line, `ignore = ["LC509"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

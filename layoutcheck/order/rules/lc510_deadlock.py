@@ -16,10 +16,6 @@ the consumer's phase, a barrier with a count that is never reached.
 
 Make each count the number of arrivals, begin pipeline states with the right phase (producer 1,
 consumer 0), and keep barriers outside conditions that some of the counted threads do not take.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC510] reason` at the second line, `ignore = ["LC510"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

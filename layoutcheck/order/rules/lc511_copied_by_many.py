@@ -13,10 +13,6 @@ perform thread election for this operation" (for TMA copies it does). On an H200
 ## How to fix it
 
 `with cute.arch.elect_one():` around the copy, in one warp.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC511] reason` at the second line, `ignore = ["LC511"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

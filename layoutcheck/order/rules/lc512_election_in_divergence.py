@@ -14,10 +14,6 @@ PTX ISA, elect.sync: all threads of the mask must execute it. On an H200 a TMA l
 ## How to fix it
 
 Move the TMA copy out of `elect_one()`, into a branch that the whole warp takes.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC512] reason` at the second line, `ignore = ["LC512"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -21,10 +21,6 @@ such an order they are [LC506](lc506.md).
 
 `cute.arch.cluster_arrive()` and `cute.arch.cluster_wait()` by all blocks after the last remote access, and before the
 first.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC513] reason` at the second line, `ignore = ["LC513"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -25,10 +25,6 @@ nothing: on an H200 a reader that waits for a flag by relaxed loads still gets o
 `cute.arch.store(flag, 1, sem="release", scope="gpu")` after a barrier of the writing block, and in the reading block
 `cute.arch.load(flag, Int32, sem="acquire", scope="gpu")` until it is set, then a barrier. All blocks must be
 resident, or a second kernel must do the reading.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC514] reason` at the second line, `ignore = ["LC514"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

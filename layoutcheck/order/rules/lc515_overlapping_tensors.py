@@ -15,10 +15,6 @@ output has the second tensor's values (`offset in bytes as if in elements`).
 
 Begin the second tensor behind the first: `pointer + cute.cosize(first.layout)`, in elements, or give it an allocation
 of its own. `layoutcheck trace --memory` shows which bytes each line reaches.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC515] reason` at the second line, `ignore = ["LC515"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -15,10 +15,6 @@ before it ends, and `tcgen05.alloc` waits until enough columns are free. Not run
 
 Allocate the columns that accumulators and operands need, rounded up to 32, 64, 128, 256 or 512. Let the warp that
 allocated them free them, after the last access. `layoutcheck trace --memory` shows the calls.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC516] reason` at the second line, `ignore = ["LC516"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

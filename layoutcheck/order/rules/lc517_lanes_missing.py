@@ -17,10 +17,6 @@ more to wait for (then there is no finding).
 
 Take the instruction out of the branch, and choose its result by the condition. Or give the mask of the lanes that take the
 branch (`mask=0xFFFF` for the first 16).
-
-## How to silence it
-
-`# layoutcheck: ignore[LC517] reason` at the line of the instruction, `ignore = ["LC517"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -13,10 +13,6 @@ the result was right in every run.
 ## How to fix it
 
 Move the barrier out of the condition, or use a condition that is the same for the whole warp.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC520] reason` at the second line, `ignore = ["LC520"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -14,10 +14,6 @@ PTX ISA, cp.async.bulk.wait_group.read; CUTLASS ends with `tma_store_wait(0)` or
 
 `cute.arch.cp_async_bulk_wait_group(0, read=True)` by the issuing thread before the kernel ends, or
 `PipelineTmaStore.producer_tail()`.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC521] reason` at the second line, `ignore = ["LC521"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

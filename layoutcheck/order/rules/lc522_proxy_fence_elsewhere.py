@@ -17,10 +17,6 @@ difference, and fence.mbarrier_init emits nothing.
 
 `cute.arch.fence_proxy("async.shared", space="cta")` by every thread that accessed the memory, before the barrier or
 the release; `cute.arch.mbarrier_init_fence()` after the initialisation.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC522] reason` at the second line, `ignore = ["LC522"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

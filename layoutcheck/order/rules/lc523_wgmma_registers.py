@@ -26,10 +26,6 @@ repair any. Registers that a loop keeps in memory are checked as a whole; fragme
 `warpgroup.fence()` before the first wgmma and after every change of its accumulators; `warpgroup.wait_group(0)` before
 they are read. `cute.arch.fence_view_async_tmem_load()` after a load from tensor memory,
 `cute.arch.fence_view_async_tmem_store()` after a store.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC523] reason` at the second line, `ignore = ["LC523"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

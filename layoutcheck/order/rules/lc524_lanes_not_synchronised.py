@@ -19,10 +19,6 @@ together: no run on an H200 showed a difference. PTX ISA, tcgen05.wait: the exec
 ## How to fix it
 
 `cute.arch.sync_warp()` between the store and the load, or before the arrival.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC524] reason` at the second line, `ignore = ["LC524"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

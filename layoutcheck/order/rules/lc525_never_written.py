@@ -22,10 +22,6 @@ tensor, LC610 tells it.
 
 Write the bytes in every variant of the kernel that reads them, or read them under the condition that they are written.
 `layoutcheck trace --memory` shows which line reaches which bytes.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC525] reason` at the line, `ignore = ["LC525"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -18,10 +18,6 @@ may hang over the end.
 
 Compare the coordinate with the tile that is meant. A pipeline's `state.count` goes on over the tiles of the output; the
 number of the tile along k begins again with each. If the load is one that nothing uses, put it under a condition.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC526] reason` at the line, `ignore = ["LC526"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

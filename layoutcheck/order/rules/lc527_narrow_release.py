@@ -18,10 +18,6 @@ It is a note: no wrong result of it is known, and the waits of CUTLASS's pipelin
 
 Before the arrival, fence at the scope of the cluster, or arrive with that scope (`mbarrier.arrive.release.cluster`), and
 let the other block acquire with it.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC527] reason` at the line, `ignore = ["LC527"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -16,10 +16,6 @@ are. flashinfer ac554d5a2 mended such a hang: a warp group called `tail()` of a 
 ## How to fix it
 
 Let only those warps wait that take part in the pipeline, or let the waiting warp arrive before the next phase can end.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC528] reason` at the line of the wait, `ignore = ["LC528"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

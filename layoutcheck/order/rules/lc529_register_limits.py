@@ -18,10 +18,6 @@ whether the kernel hangs depends on how many registers the compiler gave it.
 
 `setmaxregister_decrease` in every warp of the warpgroup, also in those that have nothing else to do. Limits whose sum over
 all threads is at most 65,536.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC529] reason` at the line of the setmaxnreg, `ignore = ["LC529"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

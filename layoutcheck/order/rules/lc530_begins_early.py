@@ -17,10 +17,6 @@ is older.
 
 `cute.arch.griddepcontrol_wait()` before the first read of what another kernel writes, on every path, or a launch without
 `use_pdl`.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC530] reason` at the line of the read, `ignore = ["LC530"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -14,10 +14,6 @@ that its shared memory has no room to keep; then the load can often stand in fro
 ## How to fix it
 
 Use the loop's index in the source of the load. If one tile is meant, load it in front of the loop.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC531] reason` at the line of the load, `ignore = ["LC531"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

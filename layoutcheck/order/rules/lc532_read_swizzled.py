@@ -16,10 +16,6 @@ which, as for a maximum. Where the elements are moved on to global memory, [LC60
 
 Read through the tensor that the tile was loaded into, or give the pointer the swizzle of the tensor map:
 `cute.recast_ptr(pointer, cute.make_swizzle(3, 4, 3))`.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC532] reason` at the line of the read, `ignore = ["LC532"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

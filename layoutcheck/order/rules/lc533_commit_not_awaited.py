@@ -20,10 +20,6 @@ It is a note, because the arrival of an earlier commit nearly always comes first
 
 `producer_tail()` of the pipeline, or a wait for each stage behind the producer's loop, by a warp of every block that the
 commit reaches; or `cute.arch.cluster_arrive()` and `cute.arch.cluster_wait()` by all blocks at the end.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC533] reason` at the line of the commit, `ignore = ["LC533"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

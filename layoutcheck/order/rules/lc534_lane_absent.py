@@ -14,10 +14,6 @@ a maximum or a broadcast is not. It is a note: the value may be one that the ker
 
 Take the shuffle out of the branch, and give lanes that have no value the neutral element. Or shuffle within a group of
 lanes that all take the branch (`threads_in_group`, the clamp of the shuffle).
-
-## How to silence it
-
-`# layoutcheck: ignore[LC534] reason` at the line of the shuffle, `ignore = ["LC534"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

@@ -18,10 +18,6 @@ are left out read the others and use their own from registers.
 ## How to fix it
 
 Read the numbers of all warps: let the loop's count and the size of the array come from one constant.
-
-## How to silence it
-
-`# layoutcheck: ignore[LC535] reason` at the line, `ignore = ["LC535"]` in the settings, or `--no-order`.
 """
 
 from __future__ import annotations

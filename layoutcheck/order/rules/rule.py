@@ -33,5 +33,5 @@ def make_rule(
     module_doc: str | None, severity: str, kinds: Sequence[str], tell: Tell, flagged: str, clean: str
 ) -> OrderRule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
-    code, name, summary, doc = heading(module_doc)
+    code, name, summary, doc = heading(module_doc, "`--no-order` leaves out all rules about order.")
     return OrderRule(code, name, severity, summary, doc, frozenset(kinds), tell, (flagged, clean))
