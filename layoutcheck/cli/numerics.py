@@ -250,7 +250,8 @@ def finish(report: Any, format_: str, output: Path | None, command: str = "numer
         from layoutcheck.reports import github, sarif
         from layoutcheck.reports.located import Located
 
-        found = [Located(f["code"], f["severity"], f["title"], f["message"]) for f in document["findings"]]
+        told = ("code", "severity", "title", "message", "evidence")
+        found = [Located(**{key: one[key] for key in told}) for one in document["findings"]]
         text = (github if format_ == "github" else sarif).render_located(found, sink.style).rstrip("\n")
     sink.put(text + "\n")
     return int(document["verdict"] == "wrong")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from layoutcheck.cells import file_of
 from layoutcheck.lint.finding import LintFinding
@@ -20,7 +21,8 @@ _PLACE = re.compile(r"(?P<path>[^\n:]+\.(?:py|cu|cuh|h|hpp))[:\"]+(?P<line>[0-9]
 class Located:
     """`path` is empty and `line` 0 where a finding has no place; `subject` then says what it is about.
 
-    `related` are other places, each with what happens there: path, line, column, words.
+    `related` are other places, each with what happens there: path, line, column, words. `evidence` is the
+    finding's own, for formats that have room for it.
     """
 
     code: str
@@ -34,6 +36,7 @@ class Located:
     end_column: int = 0
     subject: str = ""
     related: tuple[tuple[str, int, int, str], ...] = ()
+    evidence: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 def of_lint(findings: Sequence[LintFinding]) -> list[Located]:
@@ -46,8 +49,9 @@ def _of_finding(f: LintFinding) -> Located:
     file, cell = file_of(f.path)
     if cell:
         title = f"cell {cell}, line {f.line}: {f.title}"
-        return Located(f.code, f.severity, title, f.message, file, 1, 1)
-    return Located(f.code, f.severity, f.title, f.message, f.path, f.line, f.column, f.end_line, f.end_column)
+        return Located(f.code, f.severity, title, f.message, file, 1, 1, evidence=f.evidence)
+    place = (f.path, f.line, f.column, f.end_line, f.end_column)
+    return Located(f.code, f.severity, f.title, f.message, *place, evidence=f.evidence)
 
 
 def of_outcomes(outcomes: Sequence[Outcome]) -> list[Located]:
@@ -62,6 +66,7 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> list[Located]:
         place = _PLACE.search(subject)
         at = (place["path"].strip(), int(place["line"]), int(place["column"] or 1)) if place else ("", 0, 0)
         found += [
-            Located(f.code, f.severity, f.title, f.message, *at, subject=subject) for f in outcome.findings
+            Located(f.code, f.severity, f.title, f.message, *at, subject=subject, evidence=f.evidence)
+            for f in outcome.findings
         ]
     return found

@@ -199,6 +199,7 @@ def located(orders: Sequence[Told]) -> list[Located]:
             finding.message,
             *spot(main(finding).where),
             related=tuple(_related(finding)),
+            evidence=finding.evidence,
         )
         for finding, _ in distinct(orders)
         if finding.severity in SHOWN

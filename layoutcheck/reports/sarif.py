@@ -65,7 +65,7 @@ def _result(one: Located, rule: int, seen: Counter[tuple[str, str, str]]) -> dic
         "ruleIndex": rule,
         "level": LEVELS[one.severity],
         "message": {"text": text},
-        "properties": {"severity": one.severity},
+        "properties": {"severity": one.severity} | ({"evidence": one.evidence} if one.evidence else {}),
     }
     key = (one.path or one.subject, one.code, one.title)
     seen[key] += 1

@@ -194,7 +194,8 @@ def located(judged: JudgedTrace) -> list[Located]:
         for finding in report.findings if report is not None and report.verdict in SHOWN else ():
             if finding.severity in SHOWN:
                 place = (path, where.line, max(1, where.column))
-                found.append(Located(finding.code, finding.severity, finding.title, finding.message, *place))
+                said = (finding.code, finding.severity, finding.title, finding.message)
+                found.append(Located(*said, *place, evidence=finding.evidence))
     found += order.located(judged.trace.told)
     return sorted(
         found,

@@ -198,11 +198,15 @@ def test_other_formats_and_files(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert text.startswith("::error title=LC402")
     _, text = call(capsys, *command, "--format", "sarif")
     log = json.loads(text)
-    assert log["runs"][0]["results"][0]["ruleId"] == "LC402"
+    result = log["runs"][0]["results"][0]
     target = tmp_path / "report.json"
     _, text = call(capsys, *command, "--format", "json", "--output", str(target))
     assert text == ""
-    assert json.loads(target.read_text())["schema_version"] == SCHEMA_VERSION
+    document = json.loads(target.read_text())
+    assert document["schema_version"] == SCHEMA_VERSION
+    (finding,) = document["findings"]
+    assert (result["ruleId"], result["properties"]["evidence"]) == ("LC402", finding["evidence"])
+    assert finding["evidence"]
 
 
 @pytest.mark.parametrize(

@@ -173,8 +173,9 @@ def test_nothing_found_is_a_log_as_well():
 def test_both_accesses_of_a_race_stand_in_sarif_with_their_callers():
     first = KernelPlace("writes", Frame("k.py", 3, 5), (Frame("k.py", 9),), 0)
     second = KernelPlace("reads", Frame("k.py", 5, 5), (), 40, 1, (2,))
-    race = KernelFinding("LC504", "wrong", "title", "message", (first, second), {})
+    race = KernelFinding("LC504", "wrong", "title", "message", (first, second), {"bytes": 4})
     (one,) = held(log(located(judge(Trace(orders=(OrderReport("k", "sm_90a", (race,)),))))))["results"]
+    assert one["properties"]["evidence"] == {"bytes": 4}
     seen = [
         (at["physicalLocation"]["region"]["startLine"], at["message"]["text"])
         for at in one["relatedLocations"]
@@ -199,6 +200,8 @@ def test_explain_has_the_same_formats(capsys):
     assert run(["explain", "--case", "issue-2320", "--format", "sarif"]) == 1
     results = held(json.loads(capsys.readouterr().out))["results"]
     assert [result["ruleId"] for result in results] == ["LC102", "LC101"]
+    evidence = results[0]["properties"]["evidence"]
+    assert (evidence["elements"], evidence["adjacent"], evidence["stride"]) == (8, 1, "64")
     assert "issue-2320" in results[0]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"]
     assert run(["explain", "--case", "issue-2320", "--format", "github"]) == 1
     first = capsys.readouterr().out.splitlines()[0]
