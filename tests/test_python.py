@@ -98,6 +98,29 @@ def test_a_synthesis_is_one_line_and_prints_its_report() -> None:
     assert "copies=" not in repr(lc.check(*TILE, **OPTIONS).fixes[0])
 
 
+def test_answers_about_operands_are_one_line_and_print_their_report() -> None:
+    tile = lc.canonical("(64,64):(64,1)", dtype="bf16")
+    assert repr(tile).startswith("<Canonical rejected K_INTER wants 8 adjacent") and "\n" not in repr(tile)
+    assert str(tile).startswith(
+        "rejected: (64,64):(64,1) is not canonical for wgmma\n"
+    ) and tile.text() == str(tile)
+    assert str(
+        lc.canonical(tile.nearest, dtype="bf16", swizzle=tile.nearest_swizzle, unit="tcgen05")
+    ).startswith("legal: (64,64):(64,1) is canonical for tcgen05: K_SW128")
+    operands = lc.check_mma("mma.m16n8k16.f32.bf16", b="ldmatrix (32,32):(1,32)")
+    assert repr(operands) == "<MmaReport wrong mma.m16n8k16.f32.bf16.bf16>"
+    assert "wrong: B: 896 of 1,024 registers" in str(operands)
+
+
+def test_a_layout_is_made_as_in_cute() -> None:
+    rows = lc.Layout((4, 8), (8, 1))
+    assert lc.make_layout((4, 8), stride=(8, 1)) == lc.make_layout((4, 8), (8, 1)) == rows
+    assert lc.make_layout((4, 8)) == lc.make_layout(lc.Layout(4), lc.Layout(8, 4)) == lc.Layout((4, 8))
+    for given, stride in (((lc.Layout(4), 8), None), ((4, 8, 2), None), ((lc.Layout(4),), 2), ((4, 8), 1)):
+        with pytest.raises(lc.InputError, match="layouts, or one shape and at most one stride"):
+            lc.make_layout(*given, stride=stride)
+
+
 def test_a_command_that_is_no_function_names_what_is() -> None:
     with pytest.raises(AttributeError, match="expected check for a copy, check_error for a pasted error"):
         lc.explain  # noqa: B018
@@ -200,10 +223,10 @@ def test_text_has_no_size() -> None:
     ],
 )
 def test_check_mma_takes_what_make_tiled_mma_does(atoms: object, tiles: object, said: str | None) -> None:
-    def asked(atoms: Any, tiles: Any) -> str:
+    def asked(atoms: Any, tiles: Any) -> Any:
         read = "ldmatrix (32,32):(1,32)"
         found = lc.check_mma("mma.m16n8k16.f32.bf16", b=read, atom_layout=atoms, permutation=tiles)
-        return str(found)
+        return found.to_dict()
 
     if said is None:
         assert asked(atoms, tiles) == asked("(2,2,1)", "(32,32,16)") != asked("(2,2,1)", None)

@@ -99,6 +99,7 @@ def checked(function: Callable[P, R], more: Mapping[str, Kind] | None = None) ->
     """
     kinds = {**_KINDS, **(more or {})}
     readers = {}
+    names = []  # of positional ones
     rest = None
     for one in signature(function).parameters.values():
         if one.annotation in _FREE:
@@ -108,7 +109,7 @@ def checked(function: Callable[P, R], more: Mapping[str, Kind] | None = None) ->
             rest = one.name, kind
         else:
             readers[one.name] = kind, one.default
-    names = list(readers)
+            names += [one.name] if one.kind is not Parameter.KEYWORD_ONLY else []
 
     @wraps(function)
     def call(*given: P.args, **options: P.kwargs) -> R:

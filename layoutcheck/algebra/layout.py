@@ -114,7 +114,8 @@ def _tree(value: Any, what: str, *leaves: type) -> Any:
     try:
         return inttuple.as_tree(value, leaves)
     except inttuple.Unlike as other:
-        raise InputError(f"{what} made of integers, not {other}") from None
+        reader = "parse_layout, which reads text" if isinstance(value, str) else None
+        raise InputError(f"{what} made of integers, not {other}", expected=reader) from None
 
 
 # The slots' own setters: they pass by the __setattr__ that keeps layouts immutable, and are the fastest way.

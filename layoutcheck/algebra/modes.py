@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import basis_of
-from layoutcheck.algebra.inttuple import Path, Shape
+from layoutcheck.algebra.inttuple import Path, Shape, Stride, Tree
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.digits import many
 from layoutcheck.errors import InputError
@@ -21,8 +21,20 @@ def expect_layout(a: Any) -> Layout:
     raise InputError(f"{a} is a {type(a).__name__}, where a layout is expected")
 
 
-def make_layout(*layouts: Layout) -> Layout:
-    """The layouts as the modes of one: `result(c0, c1, ...) = layouts[0](c0) + layouts[1](c1) + ...`."""
+def make_layout(*layouts: Tree, stride: Stride = None) -> Layout:
+    """The layouts as the modes of one: `result(c0, c1, ...) = layouts[0](c0) + layouts[1](c1) + ...`.
+
+    Of a shape, and a stride if not the compact one: that layout, as in CuTe.
+
+    >>> print(make_layout((4, 8), stride=(8, 1)), make_layout((4, 8)), make_layout(Layout(4), Layout(8, 4)))
+    (4,8):(8,1) (4,8):(1,4) (4,8):(1,4)
+    """
+    kinds = {isinstance(each, Layout) for each in layouts}
+    given = (*layouts, *(() if stride is None else (stride,)))
+    if kinds == {False} and len(given) < 3:
+        return Layout(*given)
+    if False in kinds or stride is not None:
+        raise InputError("make_layout takes layouts, or one shape and at most one stride")
     return Layout.trusted(tuple(a.shape for a in layouts), tuple(a.stride for a in layouts))
 
 

@@ -96,13 +96,15 @@ def parse_layout(text: str) -> Layout:
     """`shape:stride`, or a shape alone (then compact, first mode fastest).
 
     `?` and `?{div=8}` are run-time values. Raises InputError, which points at the place in the text, for
-    anything else.
+    anything else; `parse_any_layout` reads composed layouts as well.
 
     >>> print(parse_layout("((2,4),?):((8,16),?{div=8})"))
     ((2,4),?):((8,16),?{div=8})
     """
     scan = Scanner(text)
-    layout = read_layout(scan)
+    layout = read_any_layout(scan)
+    if not isinstance(layout, Layout):
+        raise scan.error("a composed layout", "a layout alone", start=0)
     scan.finish("the layout")
     return layout
 

@@ -23,5 +23,5 @@ def canonical(
     from layoutcheck.reports.canonical import render
 
     found = decide(layout, dtype, major, swizzle, unit)
-    sys.stdout.write(render(found, layout, unit, format_, style_of(sys.stdout)))
+    sys.stdout.write(render(found, format_, style_of(sys.stdout)))
     return 0 if found.verdict == "legal" else 1

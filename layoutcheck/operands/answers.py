@@ -19,6 +19,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.display import Text
 from layoutcheck.errors import InputError, said_of
 from layoutcheck.machine.canonical import Canonical, canonical
 from layoutcheck.machine.pointers import parse_tile
@@ -73,8 +74,11 @@ class OperandAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class MmaReport:
-    """The answers about a tiled MMA's operands. `verdict` is the worst of theirs."""
+class MmaReport(Text):
+    """The answers about a tiled MMA's operands. `verdict` is the worst of theirs.
+
+    Printed, it is what `layoutcheck explain --mma` prints.
+    """
 
     mma: TiledMma
     answers: tuple[OperandAnswer, ...]
@@ -84,6 +88,9 @@ class MmaReport:
         """The worst of the answers: `rejected`, `wrong`, `unknown` or `legal`."""
         found = {one.verdict for one in self.answers}
         return next((v for v in ("rejected", "wrong", "unknown") if v in found), "legal")
+
+    def __repr__(self) -> str:
+        return f"<MmaReport {self.verdict} {self.mma.atom.name}>"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: the MMA with its thread-value layouts, and each operand's answer."""

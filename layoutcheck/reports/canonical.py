@@ -16,18 +16,15 @@ _MEASURED = {
 }
 
 
-def render(
-    found: Canonical,
-    subject: str,
-    unit: str,
-    format_: str = "text",
-    style: Style = Style(),  # noqa: B008 (immutable)
-) -> str:
-    """The answer about `subject`, the layout as it was given. Raises InputError for an unknown format."""
+def render(found: Canonical, format_: str, style: Style) -> str:
+    """The answer about a layout, as it was given. Raises InputError for an unknown format."""
     check_format("canonical", format_)
     if format_ == "json":
-        return json.dumps(versioned({"layout": subject, "unit": unit, **found.to_dict()}), indent=2) + "\n"
-    title = f"{found.verdict}: {subject} is {_SAID[found.verdict]} for {unit}"
+        return (
+            json.dumps(versioned({"layout": found.layout, "unit": found.unit, **found.to_dict()}), indent=2)
+            + "\n"
+        )
+    title = f"{found.verdict}: {found.layout} is {_SAID[found.verdict]} for {found.unit}"
     lines = _wrapped("", f"{title}: {found.name}" if found.name else title, style)
     if found.read_as:
         lines += _wrapped("  read as  ", found.read_as, style)
@@ -48,7 +45,7 @@ def render(
         lines += [f"    {line}" for line in found.code.splitlines()]
     elif found.verdict != "legal":
         lines.append("  nearest  none: no canonical tile has this shape and element type")
-    lines.append(f"  ({_MEASURED[unit]})")
+    lines.append(f"  ({_MEASURED[found.unit]})")
     return "\n".join(lines) + "\n"
 
 

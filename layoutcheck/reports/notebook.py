@@ -9,6 +9,7 @@ from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.check import Report
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
+from layoutcheck.machine.canonical import Canonical
 from layoutcheck.reports import html, text
 from layoutcheck.reports.pictures.grid import grid_picture
 from layoutcheck.reports.pictures.svg import document
@@ -32,9 +33,23 @@ def show(value: Any, form: str) -> str | None:
             return document([grid_picture(value)])
     except InputError:
         return None
-    from layoutcheck.reports import synthesis  # who has one has loaded it
+    return _text(value).rstrip("\n") if form == "text" else None
 
-    return synthesis.render(value, Style(python=True)) if form == "text" else None
+
+def _text(value: Any) -> str:
+    """Of the other answers, which are text alone."""
+    plain = Style(python=True)
+    if isinstance(value, Canonical):
+        from layoutcheck.reports import canonical
+
+        return canonical.render(value, "text", plain)
+    if type(value).__name__ == "MmaReport":
+        from layoutcheck.reports import mma  # who has one has loaded it
+
+        return mma.render(value, "text", plain)
+    from layoutcheck.reports import synthesis
+
+    return synthesis.render(value, plain)
 
 
 def _report(report: Report, form: str) -> str:

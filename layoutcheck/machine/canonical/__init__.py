@@ -19,7 +19,7 @@ wrong. tcgen05 is compiler-verified only: no Blackwell GPU ran it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import NoneType
 from typing import Any
 
@@ -27,6 +27,7 @@ from layoutcheck.algebra.inttuple import flatten, must_be
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.display import Text
 from layoutcheck.errors import InputError
 from layoutcheck.machine.canonical.decide import GMMA_TYPES, Decision, decide, first_step
 from layoutcheck.machine.canonical.described import first_wrong
@@ -41,14 +42,15 @@ __all__ = ["Canonical", "Decision", "canonical"]
 
 
 @dataclass(frozen=True, slots=True)
-class Canonical:
+class Canonical(Text):
     """Whether an operand's layout is canonical: `verdict` is "legal", "rejected" or "wrong".
 
     "wrong": the compiler makes a descriptor, and it describes other addresses than the layout. `name` is the
     DSL's `SmemLayoutAtomKind` for a legal one. `swizzle` is the pointer's, in bytes, and `read_as` says which
     notation it was given in. `nearest` is a canonical layout of the same shape, `nearest_swizzle` its
     pointer's, `nearest_name` its kind, `code` the DSL source that makes it. The base must be a multiple of
-    `align_bytes` for the swizzle's pattern to begin where the descriptor says.
+    `align_bytes` for the swizzle's pattern to begin where the descriptor says. `layout` and `unit` are what
+    was asked. Printed, it is what `layoutcheck canonical` prints.
     """
 
     verdict: str
@@ -63,10 +65,17 @@ class Canonical:
     nearest_name: str = ""
     code: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
+    layout: str = ""
+    unit: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Canonical {self.verdict} {self.name or self.reason}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        """For JSON, without what was asked."""
+        own = {
+            one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("layout", "unit")
+        }
         decision = own.pop("decision")
         offsets = {"leading_bytes": decision.leading_bytes, "stride_bytes": decision.stride_bytes}
         return {**own, "compiler": decision.message, **offsets}
@@ -91,9 +100,20 @@ def canonical(
     >>> canonical("(64,128):(128,1)", "f16").nearest_name
     'K_SW128'
     """
-    element = read_dtype(dtype)
     must_be(str, "text", major=major, unit=unit)
     unit = unit.strip().lower()
+    found = _canonical(layout, read_dtype(dtype), major, swizzle, unit)
+    return replace(found, layout=str(layout), unit=unit)
+
+
+def _canonical(
+    layout: str | Layout | ComposedLayout,
+    element: DType,
+    major: str,
+    swizzle: str | Swizzle | None,
+    unit: str,
+) -> Canonical:
+    """The answer, without what was asked."""
     outer, pointer, read_as, other = _operand(layout, swizzle, element)
     kind = major.strip().upper()
     if kind not in ("K", "MN"):
@@ -117,7 +137,7 @@ def canonical(
     else:
         reason, evidence = _why(one, element, kind, pointer, decision), {}
         verdict = "rejected"
-    if other is not None and canonical(outer, element, kind, other, unit).verdict == "legal":
+    if other is not None and _canonical(outer, element, kind, other, unit).verdict == "legal":
         reason += (
             f". With {other} on the pointer, in bytes, it is canonical: the DSL's make_smem_layout_atom "
             f"prints that in the form of a composed layout. Give the layout alone, and {other} as the "
