@@ -11,14 +11,15 @@ import torch
 from benchmarks.transpose_checks import Launch
 
 
+@torch.compile(dynamic=False)
+def compiled(x: torch.Tensor, y: torch.Tensor) -> None:
+    y.copy_(x.transpose(-1, -2))
+
+
 def compiled_launches(sets: list[tuple[torch.Tensor, torch.Tensor]]) -> list[Launch]:
-    torch._dynamo.reset()
-
-    @torch.compile(dynamic=False)
-    def function(x: torch.Tensor, y: torch.Tensor) -> None:
-        y.copy_(x.transpose(-1, -2))
-
-    return [lambda x=x, y=y: function(x, y) for x, y in sets]
+    """Compiled at the first launch of a kind of tensors, for its sizes."""
+    torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 1000
+    return [lambda x=x, y=y: compiled(x, y) for x, y in sets]
 
 
 TILINGS = [

@@ -37,7 +37,8 @@ from benchmarks.transpose_page import against
 from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_launch
 from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
 from kernels.transpose import fastest
-from kernels.transpose.fastest import CHOSEN, launcher, prepare
+from kernels.transpose.common import AFTER
+from kernels.transpose.fastest import CHOSEN, Way, launcher, prepare, starts
 from kernels.transpose.plans import AnyPlan, candidates
 
 HOST_ELEMENTS = 1 << 12
@@ -121,6 +122,8 @@ def fresh(count: int, seed: int) -> list[Shape]:
         lambda: Shape(some(2, 40), some(2, 40), some(500, 20000)),
         lambda: Shape(some(1, 20), some(100000, 2000000), off=rng.randrange(8)),
         lambda: Shape(some(100000, 2000000), some(1, 20), off=rng.randrange(8)),
+        lambda: Shape(some(20, 400), some(20, 400), some(4, 200), some(1, 9), some(1, 9), rng.randrange(8)),
+        lambda: Shape(some(9, 500), some(5000, 90000), 1, some(1, 9), rng.randrange(4), rng.randrange(8)),
     ]
     return [kinds[number % len(kinds)]() for number in range(count)]
 
@@ -144,7 +147,7 @@ MEMCHECKED_SIZES = [
 """For elements of other sizes."""
 
 
-def launch_of(plan: AnyPlan, x: torch.Tensor, y: torch.Tensor, early: bool | None = None) -> Launch:
+def launch_of(plan: AnyPlan, x: torch.Tensor, y: torch.Tensor, early: int | None = None) -> Launch:
     """A launch of `plan` on the current stream; `early`: as the device can, unless it is said."""
     run = launcher(plan, x, y, early)
     return lambda: run(torch.cuda.current_stream().cuda_stream)
@@ -261,6 +264,12 @@ def prepared(x: torch.Tensor, y: torch.Tensor) -> Launch:
     """What `transpose` does, on the current stream."""
     run = prepare(x, y, torch.cuda.current_stream().cuda_stream)
     return lambda: run(torch.cuda.current_stream().cuda_stream)
+
+
+def name_of(way: Way, plans: dict[str, AnyPlan]) -> str:
+    """What the evidence calls it."""
+    name = next(name for name, plan in plans.items() if plan == way.plan)
+    return name + ", after" * (way.early == AFTER)
 
 
 def host_us(x: torch.Tensor, y: torch.Tensor, calls: int = 300) -> dict[str, float]:
@@ -439,7 +448,8 @@ def part(args: argparse.Namespace, shapes: list[Shape]) -> None:
 def refused(plan: AnyPlan, x: torch.Tensor, y: torch.Tensor) -> str:
     """Why it does not compile; empty if it does."""
     try:
-        launcher(plan, x, y)
+        for early in starts(x):
+            launcher(plan, x, y, early)
     except Exception as error:
         return str(error)[-500:]
     return ""
@@ -459,7 +469,7 @@ def timed_row(shape: Shape, plans: dict[str, AnyPlan], args: argparse.Namespace)
     tiling = min(tiled, key=lambda name: quick[name])
     contestants = ceilings(shape) | {name: ours[name] for name in best} | {tiling: tiled[tiling]}
     contestants["fastest"] = [prepared(x, y) for x, y in sets]
-    contestants["late"] = [launch_of(plans[best[0]], x, y, early=False) for x, y in sets]
+    contestants["late"] = [launch_of(plans[best[0]], x, y, early=0) for x, y in sets]
     contestants["torch"] = [lambda x=x, y=y: y.copy_(x.transpose(-1, -2)) for x, y in sets]
     if "compile" not in args.without:
         contestants["torch.compile"] = compiled_launches(sets)
@@ -472,7 +482,7 @@ def timed_row(shape: Shape, plans: dict[str, AnyPlan], args: argparse.Namespace)
         **shape._asdict(),
         "name": shape.name,
         "direct": direct,
-        "chosen": next(name for name, plan in plans.items() if plan == taken),
+        "chosen": name_of(taken, plans),
         "best": best,
         "us": final,
         "quick_us": quick,

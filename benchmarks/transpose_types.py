@@ -1,10 +1,11 @@
 """The transpose of elements of 1, 4 and 8 bytes: every plan against the input, `fastest` beside the peers.
 
-    python -m benchmarks.transpose_types OUT [--checks] [--seconds N] [--fresh 20 --seed 1] [--lock FILE]
+    python -m benchmarks.transpose_types OUT [--checks] [--seconds N] [--fresh 60 --seed 1] [--lock FILE]
 
 needs torch, Triton and a GPU. Checks every plan bit for bit at CHECKED, then times `fastest` at TIMED beside
-copy, elementwise kernel, torch, Triton's tilings and, for float32, cuBLAS sgeam, as transpose_timing.py says.
-Writes OUT/transpose_types.json; of bytes at shapes drawn at random, transpose_types_fresh.json.
+copy, elementwise kernel, torch, torch.compile, Triton's tilings and, for float32, cuBLAS sgeam, as
+transpose_timing.py says. Writes OUT/transpose_types.json; of all sizes of an element in turn, at shapes drawn
+at random, which are also where the plans are checked, transpose_types_fresh.json.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import fcntl
 import multiprocessing
 import time
 from functools import partial
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +23,33 @@ import torch
 
 from benchmarks.evidence import head, write
 from benchmarks.transpose_checks import Launch
-from benchmarks.transpose_peers import TILINGS, Geam, triton_launch
+from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_launch
 from benchmarks.transpose_shapes import (
     Shape,
     ceilings,
     fresh,
     launch_of,
     medians,
+    name_of,
     pair,
     pairs,
     prepared,
     wrong,
 )
 from benchmarks.transpose_timing import DIRECT_BYTES
-from kernels.transpose.fastest import CHOSEN, launcher
+from kernels.transpose.common import AFTER, SOON
+from kernels.transpose.fastest import CHOSEN, launcher, starts
 from kernels.transpose.plans import candidates
 
-TYPES = {"uint8": torch.uint8, "float32": torch.float32, "int64": torch.int64}
+TYPES = {
+    "uint8": torch.uint8,
+    "float32": torch.float32,
+    "int64": torch.int64,
+    "bfloat16": torch.bfloat16,
+}
+
+TABLED = ("uint8", "float32", "int64")
+"""The types of the table; bfloat16 has one of its own."""
 
 CHECKED = [
     *map(Shape.named, ("17x33", "128x256", "1000x1001", "1000x1000+8+16@0", "1000x1000+3+1@1")),
@@ -56,22 +68,25 @@ TIMED = [
     *map(Shape.named, ("50001x700", "20000x1000")),
 ]
 
-PARTS = 4
-"""Processes that the shapes of a type are shared among."""
+PARTS = 12
+"""Processes that the shapes are shared among."""
+
+Task = tuple[str, Shape]
+"""A type and a shape."""
 
 QUEUED_BYTES = 4 * DIRECT_BYTES
 """Traffic from which on launches are queued: the host may be busy, and then takes 50 us for each."""
 
 
-def warm_triton(tiling: tuple[int, int, int, int], kinds: list[str], shapes: list[Shape]) -> None:
+def warm_triton(tiling: tuple[int, int, int, int], tasks: list[Task]) -> None:
     """Compile one tiling for the timed shapes, into Triton's cache on disk: a process of its own."""
-    for kind in kinds:
-        for shape in shapes:
-            triton_launch(*pair(shape, TYPES[kind]), tiling)()
+    for kind, shape in tasks:
+        triton_launch(*pair(shape, TYPES[kind]), tiling)()
+        torch.cuda.empty_cache()
     torch.cuda.synchronize()
 
 
-def timed(shape: Shape, kind: str) -> dict[str, Any]:
+def timed(kind: str, shape: Shape) -> dict[str, Any]:
     """`fastest` and the peers, in one run; before it every plan and tiling, a few times."""
     dtype = TYPES[kind]
     direct = 2 * shape.elements * dtype.itemsize >= QUEUED_BYTES
@@ -80,17 +95,19 @@ def timed(shape: Shape, kind: str) -> dict[str, Any]:
     tiled = {f"triton {tiling}": [triton_launch(x, y, tiling) for x, y in sets] for tiling in TILINGS}
     ours = {name: [launch_of(plan, x, y) for x, y in sets] for name, plan in plans.items()}
     quick = medians(ours | tiled, 3, direct)
-    best = min(tiled, key=lambda name: quick[name])
+    best, mine = (min(group, key=lambda name: quick[name]) for group in (tiled, ours))
     contestants: dict[str, list[Launch]] = ceilings(Shape(1, shape.elements * dtype.itemsize // 2)) | {
         best: tiled[best]
     }
     contestants["fastest"] = [prepared(x, y) for x, y in sets]
+    contestants["late"] = [launch_of(plans[mine], x, y, early=0) for x, y in sets]
+    contestants["torch.compile"] = compiled_launches(sets)
     contestants["torch"] = [lambda x=x, y=y: y.copy_(x.transpose(-1, -2)) for x, y in sets]
     if kind == "float32" and shape.batch == 1:
         geam = Geam()
         contestants["sgeam"] = [geam.launch(x, y) for x, y in sets]
     taken = next(reversed(CHOSEN.values()))
-    chosen = next(name for name, plan in plans.items() if plan == taken)
+    chosen = name_of(taken, plans)
     us = medians(contestants, 9, direct)
     return {"name": shape.name, "type": kind, "us": us, "quick_us": quick, "chosen": chosen}
 
@@ -100,14 +117,16 @@ def said(began: float, what: str) -> None:
 
 
 def part(
-    kind: str, number: int, shapes: list[Shape], lock: Path, warmed: Any, began: float, seconds: float
+    to_check: list[Task], to_time: list[Task], lock: Path, warmed: Any, began: float, seconds: float
 ) -> dict[str, Any]:
     """Checks and times of a part of the shapes; what is to run is compiled before the lock is awaited."""
-    dtype, to_check, to_time = TYPES[kind], CHECKED[number::PARTS], shapes[number::PARTS]
-    for shape in [*to_check, *to_time]:
-        both = pair(shape, dtype)
-        for plan in candidates(*both).values():
-            launcher(plan, *both)
+    for kind, shape in dict.fromkeys([*to_check, *to_time]):
+        both = pair(shape, TYPES[kind])
+        begun = (SOON, AFTER) if (kind, shape) in to_check else starts(both[0])
+        for plan, early in product(candidates(*both).values(), begun):
+            launcher(plan, *both, early)
+        if (kind, shape) in to_time:
+            compiled_launches([both])[0]()
         del both
         torch.cuda.empty_cache()
     warmed.wait()
@@ -115,25 +134,29 @@ def part(
         fcntl.flock(held, fcntl.LOCK_EX)
         checked = {
             f"{kind} {shape.name}": {
-                name: wrong(shape, partial(launch_of, plan), dtype)
-                for name, plan in candidates(*pair(shape, dtype)).items()
+                name + ", after" * (early == AFTER): wrong(
+                    shape, partial(launch_of, plan, early=early), TYPES[kind]
+                )
+                for name, plan in candidates(*pair(shape, TYPES[kind])).items()
+                for early in (SOON, AFTER)
             }
-            for shape in to_check
+            for kind, shape in to_check
         }
         bad = {shape: {k: v for k, v in found.items() if v} for shape, found in checked.items()}
         said(
             began, f"{sum(map(len, checked.values()))} checks; wrong: { {k: v for k, v in bad.items() if v} }"
         )
         rows = []
-        for shape in to_time:
+        for kind, shape in to_time:
             if time.time() - began > seconds:
                 break
-            rows.append(timed(shape, kind))
+            rows.append(timed(kind, shape))
             us = rows[-1]["us"]
             mine, ceiling = us["fastest"], min(us["copy"], us["elementwise"])
-            peer = min((v, k) for k, v in us.items() if k not in ("copy", "elementwise", "fastest"))
+            peer = min((v, k) for k, v in us.items() if k not in ("copy", "elementwise", "fastest", "late"))
             shares = f"share {ceiling / mine:.3f} lead {peer[0] / mine:.3f} over {peer[1]}"
-            said(began, f"{kind:8} {shape.name:12} {shares}: {mine:.2f} us, {rows[-1]['chosen']}")
+            late = f"late {ceiling / us['late']:.3f}"
+            said(began, f"{kind:8} {shape.name:12} {shares}: {mine:.2f} us, {rows[-1]['chosen']}; {late}")
             torch.cuda.empty_cache()
         return {"checked": checked, "rows": rows}
 
@@ -144,32 +167,36 @@ def main() -> None:
     parser.add_argument("--checks", action="store_true", help="nothing is timed")
     parser.add_argument("--lock", type=Path, help="a file that others hold while they use the device")
     parser.add_argument("--seconds", type=float, default=1e9, help="from when on no shape is begun")
-    parser.add_argument("--fresh", type=int, default=0, help="bytes at so many shapes drawn at random")
+    parser.add_argument("--fresh", type=int, default=0, help="so many shapes drawn at random, of all types")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--again", default="", help="and so many more by name: uint8:300x700,float32:5x7")
     args = parser.parse_args()
-    kinds = ["uint8"] if args.fresh else list(TYPES)
-    shapes = [] if args.checks else fresh(args.fresh, args.seed) if args.fresh else TIMED
+    named = [text.split(":") for text in args.again.split(",") if text]
+    fresh_ones = [(kind, Shape.named(name)) for kind, name in named]
+    fresh_ones += list(zip(cycle(TYPES), fresh(args.fresh, args.seed)))
+    to_time = fresh_ones or ([] if args.checks else [(kind, shape) for shape in TIMED for kind in TABLED])
+    to_check = fresh_ones or [(kind, shape) for shape in CHECKED for kind in TABLED]
     began, context = time.time(), multiprocessing.get_context("spawn")
     args.out.mkdir(parents=True, exist_ok=True)
-    with context.Manager() as manager, context.Pool(12) as pool, context.Pool(PARTS * len(kinds)) as parts:
+    with context.Manager() as manager, context.Pool(12) as pool, context.Pool(PARTS) as parts:
         warmed = manager.Event()
+        lock = args.lock or args.out / "lock_types"
         each = [
-            (kind, number, shapes, args.lock or args.out / "lock_types", warmed, began, args.seconds)
-            for kind in kinds
+            (to_check[number::PARTS], to_time[number::PARTS], lock, warmed, began, args.seconds)
             for number in range(PARTS)
         ]
         found = parts.starmap_async(part, each, chunksize=1)
-        if shapes:
-            pool.starmap(warm_triton, [(tiling, kinds, shapes) for tiling in TILINGS], chunksize=1)
+        if to_time:
+            pool.starmap(warm_triton, [(tiling, to_time) for tiling in TILINGS], chunksize=1)
         warmed.set()
         done = found.get()
-    checked = {name: plans for one in done for name, plans in one["checked"].items()}
-    order = [(kind, shape.name) for kind in kinds for shape in shapes]
     rows = [row for one in done for row in one["rows"]]
+    order = [(kind, shape.name) for kind, shape in to_time]
     rows.sort(key=lambda row: order.index((row["type"], row["name"])))
+    checked = {name: plans for one in done for name, plans in one["checked"].items()}
     write(
         {**head("benchmarks.transpose_types", "torch"), "checked": checked, "rows": rows},
-        args.out / f"transpose_types{'_fresh' * bool(args.fresh)}.json",
+        args.out / f"transpose_types{'_fresh' * bool(fresh_ones)}.json",
     )
 
 

@@ -70,7 +70,7 @@ def transpose_vectors(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr,
         cute.copy(write, columns, cute.local_tile(yt, (size_m, size_n), (m1, n1)))
 
 
-def build_blocks(plan: Blocks, early: bool = False) -> Kernel:
+def build_blocks(plan: Blocks, early: int = 0) -> Kernel:
     """M and N of whole blocks, less than 2**31 elements from a matrix's first to its last.
 
     Both bases are 16-byte aligned and the leading strides multiples of the vectors.
@@ -83,7 +83,7 @@ def build_blocks(plan: Blocks, early: bool = False) -> Kernel:
         tile_n, tile_m = plan.tile
         grid = ((m + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, matrices(x, y)[0])
         transpose_vectors(xt, yt, plan, early).launch(
-            grid=grid, block=(plan.threads, 1, 1), stream=stream, use_pdl=early
+            grid=grid, block=(plan.threads, 1, 1), stream=stream, use_pdl=early > 0
         )
 
     return Kernel(host, fake_args())

@@ -60,26 +60,48 @@ def like(t: Any) -> Any:
     return room.as_strided(t.shape, t.stride(), (t.data_ptr() - room.data_ptr()) % BASE_BYTES // size)
 
 
-def timed(plans: Sequence[T], launches: Callable[[T], list[Launch]]) -> T:
-    """The quickest plan by its `launches`, each of which takes a stream; one plan alone is not timed."""
-    if len(plans) == 1:
+def timed(
+    plans: Sequence[T],
+    launches: Callable[[T], list[Launch]],
+    variants: Callable[[T], Sequence[T]] = lambda plan: (),
+) -> T:
+    """The quickest plan by its `launches`, each of which takes a stream; one plan alone is not timed.
+
+    `variants` of a plan run only if it is among the finalists.
+    """
+    if len(plans) == 1 and not variants(plans[0]):
         return plans[0]
     with Clock() as clock:
         graphs = {plan: clock.recorded(launches(plan)) for plan in plans}
-        return quickest(plans, lambda plan: clock.milliseconds(graphs[plan]))
+
+        def time(plan: T) -> float:
+            if plan not in graphs:
+                graphs[plan] = clock.recorded(launches(plan))
+            return clock.milliseconds(graphs[plan])
+
+        return quickest(plans, time, variants)
 
 
-def quickest(plans: Sequence[T], time: Callable[[T], float]) -> T:
-    """The plan of the least median, or the first that is alike, among the FINALISTS of the first times."""
+def quickest(
+    plans: Sequence[T],
+    time: Callable[[T], float],
+    variants: Callable[[T], Sequence[T]] = lambda plan: (),
+) -> T:
+    """The plan of the least median, or the first that is alike, among the FINALISTS of the first times.
+
+    And among the `variants` of the finalists, which come behind all plans.
+    """
     first = {plan: time(plan) for plan in plans}
     best = sorted(plans, key=lambda plan: first[plan])[:FINALISTS]
+    best = [plan for plan in plans if plan in best]
+    best += [variant for plan in best for variant in variants(plan)]
     times: dict[T, list[float]] = {plan: [] for plan in best}
     for _ in range(ROUNDS):
         for plan in best:
             times[plan].append(time(plan))
     medians = {plan: statistics.median(times[plan]) for plan in best}
     least = TIE * min(medians.values())
-    return next(plan for plan in plans if plan in medians and medians[plan] <= least)
+    return next(plan for plan in best if medians[plan] <= least)
 
 
 class Clock:

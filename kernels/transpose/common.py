@@ -25,6 +25,9 @@ GRID_Y = 65535
 MULTIPROCESSORS = 132
 """Of an H100 or H200 (SXM), where no device can be asked."""
 
+SOON, AFTER = 1, 2
+"""Kernels that may start early: those behind may as soon as all blocks have started, or have waited."""
+
 EVICT_FIRST, EVICT_LAST = 0x12F0000000000000, 0x14F0000000000000
 """L2 cache policies as `createpolicy.fractional.L2` makes them for fraction 1."""
 
@@ -83,20 +86,30 @@ def short_view(t: cute.Tensor, vector: cutlass.Constexpr) -> cute.Tensor:
 
 @cute.jit
 def enter(early: cutlass.Constexpr):
-    """The first thing a kernel does. `early`: it may start before the one ahead has ended, and waits here.
+    """The first thing a kernel does. `early`: SOON or AFTER, if it may start before the one ahead has ended.
 
-    Those that come after it and are launched so may start as soon as all its blocks have (programmatic
-    dependent launch, sm_90 and later).
+    It waits for that here. Those that come after it and are launched so may start as soon as all its blocks
+    have begun, or have waited (programmatic dependent launch, sm_90 and later). SOON, several kernels may
+    wait at a time, where there is room: all of the latency of a launch is hidden, but each gets what places
+    the others leave, so that its blocks may lie unevenly on the multiprocessors.
     """
-    if cutlass.const_expr(early):
-        cute.arch.griddepcontrol_launch_dependents()
-        cute.arch.griddepcontrol_wait()
+    let_others_start(early)
+    wait_now(early)
 
 
 @cute.jit
 def let_others_start(early: cutlass.Constexpr):
-    """The first thing a kernel does that waits later: those that come after it may start."""
-    if cutlass.const_expr(early):
+    """The first thing a kernel does that waits later: those that come after it may start, if SOON."""
+    if cutlass.const_expr(early == SOON):
+        cute.arch.griddepcontrol_launch_dependents()
+
+
+@cute.jit
+def wait_now(early: cutlass.Constexpr):
+    """Wait for the kernel ahead; those that come after this may start now, if AFTER."""
+    if cutlass.const_expr(early > 0):
+        cute.arch.griddepcontrol_wait()
+    if cutlass.const_expr(early == AFTER):
         cute.arch.griddepcontrol_launch_dependents()
 
 
@@ -107,10 +120,10 @@ def wait_at(early: cutlass.Constexpr, place: cutlass.Int32 | cutlass.Int64):
     The wait depends on `place`: otherwise the compiler moves the address arithmetic behind the wait, where it
     delays the loads. `place` is never the least number of its type, so all threads wait.
     """
-    if cutlass.const_expr(early):
+    if cutlass.const_expr(early > 0):
         least = cutlass.const_expr(-(1 << (place.width - 1)))
         if place != least:
-            cute.arch.griddepcontrol_wait()
+            wait_now(early)
 
 
 @cute.jit
@@ -131,14 +144,14 @@ def enter_fetching(
     missed; nothing comes nearer before it has ended. Only the first blocks can find that they have to wait,
     `residents` of a multiprocessor. `place`: see `wait_at`.
     """
-    if cutlass.const_expr(early):
-        cute.arch.griddepcontrol_launch_dependents()
+    let_others_start(early)
+    if cutlass.const_expr(early > 0):
         bx, by, bz = cute.arch.block_idx()
         wide, high, _ = cute.arch.grid_dim()
         if bx + wide * (by + high * bz) < multiprocessors() * residents:
             fetch_runs(t, first, apart, runs, length)
         if cutlass.const_expr(place is None):
-            cute.arch.griddepcontrol_wait()
+            wait_now(early)
         else:
             wait_at(early, place)
 

@@ -42,7 +42,7 @@ def transpose_singly(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, e
             y[n0 + i, m0] = registers[i]
 
 
-def build_direct(plan: Direct, early: bool = False) -> Kernel:
+def build_direct(plan: Direct, early: int = 0) -> Kernel:
     """Any M and N, any strides; at most 65535 * each * warps columns."""
 
     @cute.jit
@@ -53,7 +53,7 @@ def build_direct(plan: Direct, early: bool = False) -> Kernel:
         of_block = plan.each * plan.warps
         grid = ((m + LANES - 1) // LANES, (n + of_block - 1) // of_block, items)
         transpose_singly(xt, y, plan, early).launch(
-            grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream, use_pdl=early
+            grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream, use_pdl=early > 0
         )
 
     return Kernel(host, fake_args(align_bytes=2))

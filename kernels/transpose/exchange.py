@@ -200,7 +200,7 @@ def store_rows(smem: cute.Tensor, out: cute.Tensor, plan: cutlass.Constexpr):
     cute.arch.cp_async_bulk_wait_group(0, read=True)
 
 
-def build_exchange(plan: Exchange = DEFAULT, early: bool = False) -> Kernel:
+def build_exchange(plan: Exchange = DEFAULT, early: int = 0) -> Kernel:
     """Any M and N; both bases 16-byte aligned and both leading strides multiples of 16 bytes."""
 
     @cute.jit
@@ -212,7 +212,7 @@ def build_exchange(plan: Exchange = DEFAULT, early: bool = False) -> Kernel:
             min_blocks_per_mp=plan.residents,
             preferred_smem_carveout=plan.carveout,
             stream=stream,
-            use_pdl=early,
+            use_pdl=early > 0,
         )
 
     return Kernel(host, fake_args(TYPES[plan.size]))

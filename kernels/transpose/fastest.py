@@ -7,7 +7,7 @@ The plan is found for the device and the shape at hand: at the first call with a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from cuda.bindings import runtime as cuda
 from cuda.bindings.driver import CUstream
@@ -16,8 +16,9 @@ from cutlass.cute.runtime import from_dlpack
 
 from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import Launch, call, captured, copies, timed
+from kernels.transpose.common import AFTER, SOON, multiprocessors
 from kernels.transpose.direct import Direct
-from kernels.transpose.plans import SIZES, TINY, AnyPlan, align_bytes, build, candidates
+from kernels.transpose.plans import SIZES, TINY, AnyPlan, align_bytes, build, candidates, overlaps
 
 MAX_COLUMNS = 65535 * 64
 """Columns of x that a grid can cover, 65535 tiles of 64."""
@@ -28,11 +29,15 @@ MAX_ITEMS = 65535
 COMPILED: dict[tuple[Any, ...], Any] = {}
 """Launchers by what their code depends on; sizes and strides are arguments, but of tiny tensors."""
 
-CHOSEN: dict[tuple[Any, ...], AnyPlan] = {}
+RESIDENT_BYTES = 64 << 10
+"""Bytes of a matrix, for each multiprocessor, up to which several launches may have their blocks there at a
+time: where those of each lie depends on when they may start."""
+
+CHOSEN: dict[tuple[Any, ...], Way] = {}
 """The quickest plan by shape, size of an element, strides, alignment and device."""
 
 
-def build_fastest(early: bool = False) -> Any:
+def build_fastest(early: int = 0) -> Any:
     """The kernel of the plan for large matrices of whole lines."""
     from kernels.transpose.exchange import build_exchange
 
@@ -51,7 +56,7 @@ def transpose(x: Any, y: Any, stream: int = 0) -> None:
     Raises ValueError for tensors whose shapes or types do not fit.
     """
     for part in parts(x, y):
-        launcher(chosen(*part, stream), *part)(stream)
+        chosen(*part, stream).launcher(*part)(stream)
 
 
 def prepare(x: Any, y: Any, stream: int = 0) -> Launch:
@@ -59,7 +64,7 @@ def prepare(x: Any, y: Any, stream: int = 0) -> Launch:
 
     It holds on to both. Waits, and raises, as `transpose` does.
     """
-    launches = [launcher(chosen(*part, stream), *part) for part in parts(x, y)]
+    launches = [chosen(*part, stream).launcher(*part) for part in parts(x, y)]
 
     def run(stream: int) -> None:
         for launch in launches:
@@ -98,25 +103,50 @@ def shown(t: Any) -> str:
     return " x ".join(map(str, t.shape))
 
 
-def chosen(x: Any, y: Any, stream: int) -> AnyPlan:
+class Way(NamedTuple):
+    """A plan, and whether it starts early: see `common.enter`."""
+
+    plan: AnyPlan
+    early: int
+
+    def launcher(self, x: Any, y: Any) -> Launch:
+        """What launches it on a stream."""
+        return launcher(self.plan, x, y, self.early)
+
+
+def chosen(x: Any, y: Any, stream: int) -> Way:
     """The quickest plan; the first that fits while the stream is captured, as nothing can be timed then."""
     bases = x.data_ptr() % 256, y.data_ptr() % 256
     key = (tuple(x.shape), x.element_size(), x.stride(), y.stride(), *bases, x.device)
     if key not in CHOSEN:
-        plans = list(candidates(x, y).values())
+        first, *others = starts(x)
+        ways = [Way(plan, first) for plan in candidates(x, y).values()]
         if captured(stream):
-            return plans[0]
+            return ways[0]
         call(cuda.cudaDeviceSynchronize())  # the copies may lie where work of any stream is not done yet
         pairs = copies(x, y)
-        CHOSEN[key] = timed(plans, lambda plan: [launcher(plan, *pair) for pair in pairs])
+        CHOSEN[key] = timed(
+            ways,
+            lambda way: [way.launcher(*pair) for pair in pairs],
+            lambda way: [Way(way.plan, early) for early in others],
+        )
     return CHOSEN[key]
 
 
-def launcher(plan: AnyPlan, x: Any, y: Any, early: bool | None = None) -> Launch:
+def starts(x: Any) -> list[int]:
+    """When kernels may start that come behind one for `x`; all but the first for the best plans alone."""
+    if not overlaps():
+        return [0]
+    few = x.numel() * x.element_size() <= multiprocessors() * RESIDENT_BYTES
+    return [SOON, AFTER] if few else [SOON]
+
+
+def launcher(plan: AnyPlan, x: Any, y: Any, early: int | None = None) -> Launch:
     """What launches `plan` on a stream, compiled at its first use.
 
     `early`: whether it may start before the kernel ahead of it has ended; as the device can, if None.
     """
+    early = SOON * overlaps() if early is None else early
     fixed = isinstance(plan, Blocks | Direct) and x.numel() <= TINY
     align = align_bytes(plan, x.element_size())
     args = as_cute(x, align, fixed), as_cute(y, align, fixed)

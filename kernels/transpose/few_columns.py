@@ -232,7 +232,7 @@ def run_slot(chunk, plan: FewColumns):
     return chunk if plan.apart == plan.pitch else chunk + chunk // plan.pitch
 
 
-def build_few_columns(plan: FewColumns, early: bool = False) -> Kernel:
+def build_few_columns(plan: FewColumns, early: int = 0) -> Kernel:
     """Less than 2**31 elements; `x` starts on 16 bytes, unless `plan.loose`."""
     return launched(transpose_few_columns, in_few_columns, plan, early)
 

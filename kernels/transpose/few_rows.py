@@ -286,7 +286,7 @@ def in_order(cells: list, further, ahead, plan: cutlass.Constexpr) -> cute.Tenso
     return taken
 
 
-def build_few_rows(plan: FewRows, early: bool = False) -> Kernel:
+def build_few_rows(plan: FewRows, early: int = 0) -> Kernel:
     """Less than 2**31 elements; `y` without gaps, and on 16 bytes unless `plan.loose`."""
     return launched(transpose_few_rows, in_few_rows, plan, early)
 

@@ -58,7 +58,7 @@ def in_order(t: cute.Tensor) -> cute.Tensor:
     return cute.make_tensor(base, cute.make_layout((chunk, chunks), stride=(1, chunk)))
 
 
-def build_flat(plan: Flat = STANDARD, early: bool = False) -> Kernel:
+def build_flat(plan: Flat = STANDARD, early: int = 0) -> Kernel:
     """Neither tensor has gaps; both bases 16-byte aligned."""
 
     @cute.jit
@@ -66,7 +66,7 @@ def build_flat(plan: Flat = STANDARD, early: bool = False) -> Kernel:
         chunks = in_order(x)
         blocks = (cute.size(chunks, mode=[1]) + plan.each * plan.threads - 1) // (plan.each * plan.threads)
         copy_chunks(chunks, in_order(y), cute.size(x), plan, early).launch(
-            grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream, use_pdl=early
+            grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream, use_pdl=early > 0
         )
 
     return Kernel(host, fake_args())

@@ -83,7 +83,7 @@ def transpose_elements(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr,
                 y[n0 + n1, m0 + m1] = smem[n1, m1]
 
 
-def build_narrow(plan: Narrow = STANDARD, early: bool = False) -> Kernel:
+def build_narrow(plan: Narrow = STANDARD, early: int = 0) -> Kernel:
     """Any M and N, any strides of either tensor."""
 
     @cute.jit
@@ -91,7 +91,7 @@ def build_narrow(plan: Narrow = STANDARD, early: bool = False) -> Kernel:
         xt = cute.make_tensor(x.iterator, cute.select(x.layout, mode=[1, 0, 2][: cute.rank(x)]))
         grid = strips(xt, plan.tile, plan.group)
         transpose_elements(xt, y, plan, early).launch(
-            grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream, use_pdl=early
+            grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream, use_pdl=early > 0
         )
 
     return Kernel(host, fake_args(align_bytes=2))
@@ -168,7 +168,7 @@ def targets_of(y, tile, shape, plan: Small):
     ]
 
 
-def build_small(plan: Small, early: bool = False) -> Kernel:
+def build_small(plan: Small, early: int = 0) -> Kernel:
     """Any M and N, pitches and bases; rows of `x` and `y` contiguous, less than 2**31 elements in all.
 
     The matrices of a batch of `y` follow one another.
@@ -188,7 +188,7 @@ def build_small(plan: Small, early: bool = False) -> Kernel:
         tile_n, tile_m = plan.tile
         grid = ((shape[1] + tile_m - 1) // tile_m, (shape[0] + tile_n - 1) // tile_n, 1)
         transpose_small(xt, y, plan, early).launch(
-            grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream, use_pdl=early
+            grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream, use_pdl=early > 0
         )
 
     return Kernel(host, fake_args(align_bytes=2))

@@ -179,7 +179,7 @@ def in_piece(row, shift, slope, plan: Padded):
     return plan.chunk * slot_of(row, 0, plan) + ((shift + row * slope) & (plan.chunk - 1))
 
 
-def build_padded(plan: Padded, early: bool = False) -> Kernel:
+def build_padded(plan: Padded, early: int = 0) -> Kernel:
     """`plan.count` rows, any pitches and bases; rows of `x` and of `y` contiguous."""
     return launched(transpose_padded, in_padded, plan, early)
 

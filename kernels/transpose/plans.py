@@ -9,7 +9,7 @@ from typing import Any
 from cuda.bindings import runtime as cuda
 
 from kernels.transpose.blocks import Blocks, build_blocks
-from kernels.transpose.common import GRID_Y, Kernel, multiprocessors
+from kernels.transpose.common import GRID_Y, SOON, Kernel, multiprocessors
 from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.few_columns import FewColumns, build_few_columns
@@ -137,9 +137,9 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
 }
 
 
-def build(plan: AnyPlan, early: bool | None = None) -> Kernel:
-    """The kernel of `plan`; it starts early where the device can, unless `early` says."""
-    return BUILDERS[type(plan)](plan, overlaps() if early is None else early)
+def build(plan: AnyPlan, early: int | None = None) -> Kernel:
+    """The kernel of `plan`; it starts early where the device can, unless `early` says: see `common.enter`."""
+    return BUILDERS[type(plan)](plan, SOON * overlaps() if early is None else early)
 
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:

@@ -149,7 +149,7 @@ def turned_registers(rows: cute.Tensor) -> cute.Tensor:
     return columns
 
 
-def build_registers(plan: Plan = DEFAULT, early: bool = False) -> Kernel:
+def build_registers(plan: Plan = DEFAULT, early: int = 0) -> Kernel:
     """Any M and N; both bases 16-byte aligned and both leading strides multiples of 8."""
 
     @cute.jit
@@ -157,7 +157,7 @@ def build_registers(plan: Plan = DEFAULT, early: bool = False) -> Kernel:
         xt, yt = transpose_view(x), transpose_view(y)
         grid = strips(xt, plan.tile, plan.group)
         transpose_blocks(xt, yt, plan, early).launch(
-            grid=grid, block=(plan.threads, 1, 1), stream=stream, use_pdl=early
+            grid=grid, block=(plan.threads, 1, 1), stream=stream, use_pdl=early > 0
         )
 
     return Kernel(host, fake_args())

@@ -164,7 +164,7 @@ def transpose_chunks(
     inner = first > 0 and first + plan.rows < shape[0]
     lay, tile = (shape, pitches, starts, whole), (n0, last, first, m0)
     if begins and ends:
-        if inner and n0 + plan.pitch <= shape[1]:
+        if inner:
             pass_on(x, smem, y, lay, tile, True, True, plan)
         else:
             pass_on(x, smem, y, lay, tile, False, True, plan)
@@ -212,7 +212,7 @@ def pass_on(
 def load_rows(x, smem, lay, tile, every: bool, safe: bool, plan: Shifted):
     """The chunks that cover the columns of a tile, as far as `x` has them.
 
-    `every`: it has all, and a chunk of columns and a row more on every side; `safe`: no chunk reaches out of
+    `every`: it has all rows, and one more on either side; `safe`: no chunk reaches out of
     memory, and only what `load_held` does not load is loaded here.
     """
     tid, _, _ = cute.arch.thread_idx()
@@ -341,6 +341,6 @@ def tiles_of(x: cute.Tensor, plan: cutlass.Constexpr):
     return columns, (tiles_m, tiles_n, items)
 
 
-def build_shifted(plan: Shifted = STANDARD, early: bool = False) -> Kernel:
+def build_shifted(plan: Shifted = STANDARD, early: int = 0) -> Kernel:
     """Any M and N, bases and pitches; rows of `x` and `y` contiguous, elements of `plan.size` bytes."""
     return launched(transpose_chunks, in_chunks, plan, early)

@@ -81,7 +81,7 @@ def turn(mixed: cute.Tensor, sorted_: cute.Tensor, plan: cutlass.Constexpr):
                 mixed[i * plan.count + j] = sorted_[i, j]
 
 
-def build_slim(plan: Slim, early: bool = False) -> Kernel:
+def build_slim(plan: Slim, early: int = 0) -> Kernel:
     """`plan.count` rows and a `y` without gaps, or columns and an `x`; bases and pitch in whole vectors."""
 
     @cute.jit
@@ -101,7 +101,7 @@ def build_slim(plan: Slim, early: bool = False) -> Kernel:
         )
         flat = cute.make_tensor(base, cute.make_layout((plan.vector, vectors), stride=(1, plan.vector)))
         turn_few(flat, pitched, plan, early).launch(
-            grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream, use_pdl=early
+            grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream, use_pdl=early > 0
         )
 
     return Kernel(host, fake_args(TYPES[plan.size], plan.size * plan.vector))

@@ -175,7 +175,7 @@ def spliced(way: str, low: cutlass.Int32, high: cutlass.Int32, bits: cutlass.Int
     )
 
 
-def build_spliced(plan: Spliced, early: bool = False) -> Kernel:
+def build_spliced(plan: Spliced, early: int = 0) -> Kernel:
     """`plan.count` rows and a `y` without gaps, or columns and an `x`, of less than 2**31 elements."""
 
     @cute.jit
@@ -189,7 +189,7 @@ def build_spliced(plan: Spliced, early: bool = False) -> Kernel:
             grid=((words + plan.long - 2) // (plan.long - 1), 1, 1),
             block=(plan.threads, 1, 1),
             stream=stream,
-            use_pdl=early,
+            use_pdl=early > 0,
         )
 
     return Kernel(host, fake_args(TYPES[plan.size], plan.size))

@@ -363,7 +363,7 @@ def elements_of(begin, origin, plan):
     return rows, places
 
 
-def build_whole(plan: Whole = STANDARD, early: bool = False) -> Kernel:
+def build_whole(plan: Whole = STANDARD, early: int = 0) -> Kernel:
     """A matrix, or a batch of them, of the plan's shape and pads, rows contiguous.
 
     Where a block has more than one, the matrices of both tensors follow one another as rows do.

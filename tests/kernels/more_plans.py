@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from kernels.transpose.common import AFTER
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.few_columns import FewColumns, build_few_columns
 from kernels.transpose.few_rows import FewRows, build_few_rows
@@ -93,7 +94,9 @@ BUILDERS = {
     **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
     **{name: partial(build_padded, plan) for name, plan in PADDED.items()},
     **{name: partial(build_slim, plan) for name, plan in SLIM.items()},
-    **{name: partial(build_spliced, plan) for name, plan in SPLICED.items()},
+    **{name: partial(build_spliced, plan, early=AFTER) for name, plan in SPLICED.items()},
     **{name: partial(build_small, plan) for name, plan in SMALL.items()},
     **{name: partial(build_exchange, plan) for name, plan in EXCHANGES.items()},
 }
+for name in ("shifted, 8", "rows, few"):
+    BUILDERS[name] = partial(BUILDERS[name], early=AFTER)

@@ -14,6 +14,7 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 from kernels.transpose import fastest
 from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import BASE_BYTES, ROUNDS, TIE, like, quickest, timed
+from kernels.transpose.common import AFTER, SOON
 from kernels.transpose.direct import Direct
 from kernels.transpose.exchange import Exchange
 from kernels.transpose.fastest import transpose
@@ -294,12 +295,12 @@ def test_vectors_of_thin_matrices_fit_their_pitch_and_base(pad: int, address: in
 def test_a_choice_serves_elements_of_its_size_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"captured": False, "call": None, "copies": []}.items():
         monkeypatch.setattr(fastest, name, lambda *_, value=value: value)
-    monkeypatch.setattr(fastest, "timed", lambda plans, _: plans[0])
+    monkeypatch.setattr(fastest, "timed", lambda ways, *_: ways[0])
     monkeypatch.setattr(fastest, "CHOSEN", {})
     monkeypatch.setattr(Tensor, "device", "cuda", raising=False)
     for size in (1, 2, 4, 8, 1):
-        plan = fastest.chosen(Tensor(1024, 2048, size=size), Tensor(2048, 1024, size=size), 0)
-        assert takes(plan, size)
+        way = fastest.chosen(Tensor(1024, 2048, size=size), Tensor(2048, 1024, size=size), 0)
+        assert takes(way.plan, size)
     assert len(fastest.CHOSEN) == 4
 
 
@@ -319,6 +320,34 @@ def test_the_quickest_by_median_of_the_best_is_chosen() -> None:
 
     assert quickest(["slow", "d", "c", "b", "a"], time) == "a"
     assert asked.count("slow") == 1 and asked.count("a") == 1 + ROUNDS
+
+
+def test_variants_of_the_finalists_run_with_them() -> None:
+    times = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "slow": 9.0, "c'": 0.5, "b'": 1.0, "slow'": 0.1}
+    asked: list[str] = []
+
+    def time(plan: str) -> float:
+        asked.append(plan)
+        return times[plan]
+
+    def variants(plan: str) -> list[str]:
+        return [f"{plan}'"] if f"{plan}'" in times else []
+
+    assert quickest(["slow", "d", "c", "b", "a"], time, variants) == "c'"
+    assert "slow'" not in asked and asked.count("b'") == ROUNDS
+
+
+def test_others_start_after_the_wait_only_where_many_launches_are_resident(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the multiprocessors of the device; where none can start early, none does."""
+    monkeypatch.setattr(fastest, "overlaps", lambda: True)
+    monkeypatch.setattr(fastest, "multiprocessors", lambda: 10)
+    most = 10 * fastest.RESIDENT_BYTES
+    assert fastest.starts(Tensor(most // 4, 2)) == [SOON, AFTER]
+    assert fastest.starts(Tensor(most // 4 + 1, 2)) == [SOON]
+    monkeypatch.setattr(fastest, "overlaps", lambda: False)
+    assert fastest.starts(Tensor(8, 8)) == [0]
 
 
 def test_of_plans_that_are_alike_the_first_is_chosen() -> None:

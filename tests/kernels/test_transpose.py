@@ -17,6 +17,7 @@ from tests.kernels.ptx_run import Memory, Program
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
+from kernels.transpose.common import AFTER
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.whole import Whole
 from tests.kernels.more_plans import BUILDERS, EXCHANGES, PADDED, SHIFTED, SLIM, SMALL, SPLICED, THIN, WHOLE
@@ -189,6 +190,8 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
         assert not matching(memory_ops(after), "cp.async.bulk.prefetch"), name
         assert ("prefetch.global" in before) == (name in PADDED and PADDED[name].soon), name
+        waited = getattr(BUILDERS.get(name), "keywords", {}).get("early") == AFTER
+        assert ["griddepcontrol.launch_dependents" in part for part in (before, after)] == [not waited, waited]
         assert matching(memory_ops(after), "ld.global|cp") and matching(memory_ops(after), "st.global"), name
 
 
