@@ -26,8 +26,8 @@ ROUNDS = 30
 PLANNED = {
     "16384x16384": ("elementwise", "exchange 128x128 last, 768"),
     "32768x32768": ("exchange 128x128 last, 768",),
-    "16383x16385": ("shifted 248x128", "shifted 120x128"),
-    "255x131072": ("shifted 120x128", "few rows, 64 by 1"),
+    "16383x16385": ("shifted 248x128", "shifted 120x128, 3"),
+    "255x131072": ("shifted 120x128, 3", "few rows, 64 by 1"),
     "33x500000": ("elementwise", "few rows, 96 by 6"),
     "500000x33": ("few columns, 128",),
     "70000x300": ("few columns, 64",),

@@ -20,7 +20,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import EVICT_LAST, SMEM_KIB, TYPES, Kernel, fake_args, worked_out
+from kernels.transpose.common import EVICT_LAST, SMEM_KIB, TYPES, Kernel, fake_args
 
 LANES_M, LANES_N = 8, 4
 """The lanes of a warp when they store."""
@@ -211,12 +211,3 @@ def rotated(taken: cute.Tensor, by: cutlass.Int32) -> cute.Tensor:
     for i in cutlass.range_constexpr(4):
         twice[i] = once[(i + 2) % 4] if by & 2 == 2 else once[i]
     return cute.recast_tensor(twice, taken.element_type)
-
-
-def settled(taken: cute.Tensor) -> cute.Tensor:
-    """`taken`, read here: not behind the branch around its store, where the next would wait for it."""
-    words = cute.recast_tensor(taken, cutlass.Int32)
-    read = cute.make_rmem_tensor(words.shape, cutlass.Int32)
-    for i, word in enumerate(worked_out([words[i] for i in range(cute.size(words))])):
-        read[i] = word
-    return cute.recast_tensor(read, taken.element_type)

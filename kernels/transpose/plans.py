@@ -50,10 +50,7 @@ PLANS: dict[str, AnyPlan] = {
     },
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "shifted 248x128": Shifted((248, 128), 16, 16, most=2),
-    "shifted 120x128": Shifted((120, 128), 8, 16, most=4),
     "shifted 120x128, 3": Shifted((120, 128), 8, 16, most=3),
-    "shifted 56x64": Shifted((56, 64), 4, 16, most=8),
-    "shifted 48x128, 1 bytes": Shifted((48, 128), 4, 16, most=8, size=1),
     "shifted 128x128, 4, 1 bytes": Shifted((128, 128), 8, 32, most=4, size=1),
     "shifted 128x128 fetched, 1 bytes": Shifted((128, 128), 8, 16, most=4, fetch=True, size=1),
     "shifted 128x128, 1 bytes": Shifted((128, 128), 8, 16, most=5, size=1),
@@ -71,7 +68,7 @@ PLANS: dict[str, AnyPlan] = {
     "blocks 4x4": Blocks((4, 4), (4, 8)),
     "direct": Direct(),
     "small 32x32": Small((32, 32)),
-    "small 64x32": Small((64, 32)),
+    "small 32x32, 4": Small((32, 32), 4),
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
@@ -177,7 +174,7 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     if batch:
         tiles = [(48, 1, True), (96, 3, True) if count < 64 else (64, 2, True)]
     elif count < 9:
-        tiles = [(512, 64 if count < 5 else 32, True)]
+        tiles = [(128, 16, True), (512, 64 if count < 5 else 16, True)]
     elif count < 25:
         tiles = [(128, 8, True), (256, 8, True)]
     elif count < 64:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.chunks import LANES_M, LANES_N, ahead_by, column, rotated, settled
+from kernels.transpose.chunks import LANES_M, LANES_N, ahead_by, column, rotated
 from kernels.transpose.registers import store_wide
 
 BYTES = 0x01010101
@@ -41,8 +41,6 @@ def store_chunks(
         for k in cutlass.range_constexpr(plan.chunk):
             taken[k] = smem[places[k] + (k * plan.pitch + further)]
         turned = rotated(taken, ahead * max(plan.size // 4, 1))
-        if cutlass.const_expr(plan.size == 1):
-            turned = settled(turned)
         here = chunk + i * (at_once // plan.chunk) * ldy + stage * LANES_M
         inside = n1 + i * at_once < columns
         if cutlass.const_expr(not every):

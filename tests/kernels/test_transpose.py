@@ -191,7 +191,10 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
         assert not matching(memory_ops(after), "cp.async.bulk.prefetch"), name
         assert ("prefetch.global" in before) == (name in PADDED and PADDED[name].soon), name
         waited = getattr(BUILDERS.get(name), "keywords", {}).get("early") == AFTER
-        assert ["griddepcontrol.launch_dependents" in part for part in (before, after)] == [not waited, waited]
+        assert ["griddepcontrol.launch_dependents" in part for part in (before, after)] == [
+            not waited,
+            waited,
+        ]
         assert matching(memory_ops(after), "ld.global|cp") and matching(memory_ops(after), "st.global"), name
 
 
