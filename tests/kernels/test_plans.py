@@ -13,7 +13,7 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 from kernels.transpose import fastest
 from kernels.transpose.blocks import Blocks
-from kernels.transpose.choice import BASE_BYTES, ROUNDS, TIE, like, quickest, timed
+from kernels.transpose.choice import BASE_BYTES, DOUBT, ROUNDS, TIE, like, quickest, timed
 from kernels.transpose.common import AFTER, SOON
 from kernels.transpose.direct import Direct
 from kernels.transpose.exchange import Exchange
@@ -335,6 +335,8 @@ def test_variants_of_the_finalists_run_with_them() -> None:
 
     assert quickest(["slow", "d", "c", "b", "a"], time, variants) == "c'"
     assert "slow'" not in asked and asked.count("b'") == ROUNDS
+    times["c'"] = 1.001 / DOUBT  # not by enough
+    assert quickest(["slow", "d", "c", "b", "a"], time, variants) == "a"
 
 
 def test_others_start_after_the_wait_only_where_many_launches_are_resident(
