@@ -184,18 +184,20 @@ def types(run: dict[str, Any], text: str) -> str:
     """Other elements than those of 16 bits, beneath a text: a row for each shape, a column for each type."""
     kinds = list(dict.fromkeys(row["type"] for row in run["rows"]))
     cells: dict[str, dict[str, str]] = {}
-    behind, leads = [], []
+    behind, leads, shares = [], [], []
     for row in run["rows"]:
-        us = dict(row["us"])
+        us = {name: time for name, time in row["us"].items() if name != "late"}
         ceiling, mine = min(us.pop("copy"), us.pop("elementwise")), us.pop("fastest")
         leads.append(min(us.values()) / mine)
         behind += [f"{row['type']} {row['name']} ({leads[-1]:.2f})"] if leads[-1] < 1 else []
         cells.setdefault(row["name"], {})[row["type"]] = f"{mine:.2f}, {ceiling / mine:.3f}, {leads[-1]:.3f}"
+        shares.append((ceiling / mine, f"{row['type']} {row['name']}"))
     body = [[name, *(found.get(kind, "") for kind in kinds)] for name, found in cells.items()]
     table = grid(["M x N", *kinds], body)
     about = {"device": run["device"].split(",")[0], "date": run["date"]}
     counts = [count for plans in run["checked"].values() for count in plans.values()]
-    about |= {"summary": summary(leads), "behind": ", ".join(behind) or "none"}
+    about |= {"summary": summary(leads), "behind": ", ".join(behind) or "none", "count": len(shares)}
+    about["below"] = ", ".join(f"{name} ({share:.2f})" for share, name in sorted(shares) if share < 0.9)
     return text.format(**about, checks=len(counts), wrong=sum(map(bool, counts))) + "\n" + table
 
 
