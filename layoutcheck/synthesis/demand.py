@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP
+from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.cost import SMS
 from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.matrix import Matrix
 from layoutcheck.synthesis.moves import Direct, Global, Move
 from layoutcheck.synthesis.search import Found
+from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.threads import Threads
 from layoutcheck.synthesis.tma import Tma
-from layoutcheck.synthesis.wanted import Wanted, fast_mode
+from layoutcheck.synthesis.wanted import BYTE, Wanted, fast_mode
 
 REGISTERS, MOST_WARPS, MOST_BLOCKS = 65536, 64, 32
 """Of an SM (CUDA programming guide, compute capability 9.0)."""
@@ -36,8 +38,10 @@ L1_BYTES = 256 << 10
 """Of L1 and shared memory together (the same)."""
 CARVEOUTS_KB = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
 """What shared memory can have of it (the same)."""
-PAIR_BYTES = 2 * LINE_BYTES
-"""What memory takes at once of what is written (measured: docs/evidence/synthesis_pace.json)."""
+PAIR_BYTES, SPLIT_BYTES = 2 * LINE_BYTES, 2 * SECTOR_BYTES
+"""What memory takes at once of what is written, at best and at least (docs/evidence/synthesis_pace.json)."""
+MOST_PIECES = 64
+"""Instructions that stand for all of a tile's."""
 BLOCK_BYTES = 1024
 """Of shared memory, which each block has besides its own (the same)."""
 
@@ -46,9 +50,11 @@ class Demand(NamedTuple):
     """What a plan asks of an SM: of one tile, and how many blocks share the SM.
 
     `instructions` of all warps, `own` the cycles that a warp takes if it is alone and memory answers at once;
-    `read_parts` lines that runs take in part; of the bytes written, `write_cut` is the share in pairs of
-    lines that runs take in part, `write_apart` that of others which no one instruction fills; `beside`: the
-    rest of such lines is that of the block beside this one, else of its own next tile; `rounds` in which a
+    `read_parts`, `write_parts` lines that runs take in part, `live_bytes` those lines of all blocks; of the
+    bytes written, `write_cut` is the share in pairs of lines that runs take in part, `write_apart` that of
+    others which no one instruction or row of a box fills, `write_split` the same of pairs of sectors;
+    `divided`: the rest of a line in part is that of a block that starts at the same time; else, with
+    `beside`, that of the block beside this one, or of its own next tile; `rounds` in which a
     thread loads its part of the tile: those of the compiled program, or what its registers allow;
     `asked_rows` of all blocks that copies under way read at once; `held_bytes` of L1 by loads, whole lines,
     and by `cp.async`, the bytes that it reads;
@@ -68,14 +74,17 @@ class Demand(NamedTuple):
     written_bytes: float
     read_runs: float
     read_parts: float
+    write_parts: float
     write_cut: float
     write_apart: float
+    write_split: float
     live_bytes: float
     streams: float
     asked_rows: float
     ahead: int
     rounds: float
     waited_for: bool
+    divided: bool
     beside: bool
     barriers: int
     engine_stores: bool
@@ -112,9 +121,12 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         written = total.distinct_sectors * SECTOR_BYTES
     read = float(total.distinct_sectors * SECTOR_BYTES - written)
     blocks = resident(code.registers, wanted.threads, 0 if shared is None else shared.size * wanted.stages)
-    # Where blocks share a row of tiles, those that start together write side by side: runs join.
-    alone = not wanted.divided
-    cut = alone * _cut(wanted)
+    # Where blocks share a row of tiles, those that start together write side by side: whole runs join.
+    alone, last = not wanted.divided, moves[-1]
+    cut = alone * _unfilled(None, shared, wanted, PAIR_BYTES)
+    apart = max(
+        0.0, _unfilled(last, shared, wanted, PAIR_BYTES) - _unfilled(None, shared, wanted, PAIR_BYTES)
+    )
     waits = way in ("ld", "")
     ahead = 1 if waits else max(1, wanted.stages - 1)
     return Demand(
@@ -131,12 +143,16 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         written_bytes=written,
         read_runs=total.read_runs,
         read_parts=0.0 if wanted.accumulator else parts(wanted.src, wanted),
+        write_parts=0.0 if wanted.dst is None else parts(wanted.dst, wanted),
         write_cut=cut,
-        write_apart=alone * max(0.0, _apart(moves[-1]) - cut),
-        live_bytes=alone * blocks * SMS * _live(wanted),
+        write_apart=apart if alone or isinstance(last, Tma) else 0.0,
+        write_split=_unfilled(last, shared, wanted, SPLIT_BYTES)
+        - _unfilled(None, shared, wanted, SPLIT_BYTES),
+        live_bytes=blocks * SMS * _live(wanted),
         streams=alone * blocks * SMS * _rows(wanted.dst, wanted),
         asked_rows=0.0 if waits else blocks * SMS * ahead * _runs(wanted.src, wanted),
         waited_for=waits or wanted.stages == 1,
+        divided=wanted.divided,
         beside=not wanted.accumulator and fast_mode(wanted.src) == 0,
         ahead=ahead,
         rounds=_rounds(code, first, active, wanted) if way == "ld" else 1.0,
@@ -260,31 +276,36 @@ def _inside(at: int, run: int, unit: int) -> bool:
     return at // unit == (at + run) // unit and at % unit != 0
 
 
-def _cut(wanted: Wanted) -> float:
-    """The share of the written bytes in pairs of lines that runs take in part, over tiles side by side."""
+def _unfilled(last: Move | None, shared: Shared | None, wanted: Wanted, unit: int) -> float:
+    """The share of the written bytes in units that no one instruction or row of a box fills; None: no run."""
     fast = None if wanted.dst is None else fast_mode(wanted.dst)
     if wanted.dst is None or fast is None:
         return 0.0
     run = wanted.tile[fast] * wanted.dst.element_bytes
-    starts = _starts(run, PAIR_BYTES)
-    whole = sum(max(0, (at + run) // PAIR_BYTES - -(-at // PAIR_BYTES)) for at in starts)
-    return 1 - whole * PAIR_BYTES / (run * len(starts))
+    starts = np.array(_starts(run, unit))[:, None]
+    first, size = _pieces(last, shared, run)
+    whole = np.maximum(0, (starts + first + size) // unit + (-starts - first) // unit) * unit
+    return 1 - float(whole.sum() / (len(starts) * size.sum()))
 
 
-def _apart(last: Move) -> float:
-    """The share of the stored bytes in pairs of lines that an instruction takes in part, or a bulk copy."""
+def _pieces(last: Move | None, shared: Shared | None, run: int) -> tuple[IntArray, IntArray]:
+    """Where what instructions write without a gap begins within a row of the tensor, and how long it is."""
     if isinstance(last, Direct) and len(last.sides) > 1:
         (outer, mode), deal = last.sides[1], last.deal
     elif isinstance(last, Threads) and last.outer is not None and not last.into:
         outer, deal, mode = last.outer, last.deal, last.deal.fast
     else:
-        return float(isinstance(last, Tma) and not last.read)
-    whole = PAIR_BYTES // (deal.width(mode) * outer.tile.element_bytes)
-    lanes = filled = 0
-    for row in outer.addresses(deal.accesses(mode)[:16]):
-        each = np.unique(row[row >= 0] // PAIR_BYTES, return_counts=True)[1]
-        lanes, filled = lanes + each.sum(), filled + each[each == whole].sum()
-    return 1 - float(filled / lanes)
+        box = run if last is None or shared is None else shared.run * shared.element.bits // BYTE
+        return np.arange(0, run, box), np.full(run // box, box)
+    stride: Any = outer.tile.layout.stride
+    width, pitch = deal.width(mode) * outer.tile.element_bytes, max(stride) * outer.tile.element_bytes
+    firsts, sizes = [], []
+    for row in outer.addresses(deal.accesses(mode)[:MOST_PIECES]):
+        at = np.unique(row[row >= 0])
+        begin = np.flatnonzero(np.diff(at, prepend=at[0] - 2 * width) != width)
+        firsts.append(at[begin] % pitch)
+        sizes.append(np.diff(begin, append=len(at)) * width)
+    return np.concatenate(firsts), np.concatenate(sizes)
 
 
 def _rows(tensor: Memref | None, wanted: Wanted) -> int:

@@ -10,14 +10,16 @@
                other blocks of the SM, which registers, shared memory and threads bound
     lines      a load through L1 (ld.global, cp.async of less than 16 bytes) holds a line of L1 until its data
                is there; what shared memory leaves of L1 bounds the bytes in flight. A line of which a load
-               takes a part is held whole
+               takes a part is held whole, and longer where memory is busy with what blocks write
     engine     the copy engine: rows of boxes, and boxes
     memory     bytes at the bandwidth; what is read and written at once costs more than either alone. A line
                that a run of adjacent sectors takes in part costs more than it has, most where a block waits
                for it before it asks for the rest, less where the rest is that of the block beside it, which
                asks at the same time. Such lines wait in L2 for the next tile: where all blocks' together do
-               not fit, they come again. What is written takes a quarter longer where a tile's runs take
-               pairs of lines in part; a part of that, where one instruction does not fill a pair
+               not fit, they come again. Where the rest is that of a block that starts at the same time,
+               L2 loses the more of them the more there are. What is written takes a quarter longer where
+               a tile's runs take pairs of lines in part; a part of that, where one instruction does not
+               fill a pair; and half as long again where it fills no pair of sectors
 
 The busy times add up as in `machine.cost`; what waits beside them nearly hides them, or is hidden. The
 constants are an H200's, fitted to plans that ran there (benchmarks/synthesis_fit.py,
@@ -40,15 +42,17 @@ class Constants:
     """Of the machine; cycles at 1.98 GHz.
 
     `issue` a warp instruction; `latency` of memory, `later` the share of it that each further round of
-    loads waits; `barrier` of a block; `held` a line of L1 by a load; `read`, `write` a byte, `mixed` a
+    loads waits; `barrier` of a block; `held` a line of L1 by a load, `behind` times as long behind what is
+    written; `read`, `write` a byte, `mixed` a
     byte of both more; bytes that a run costs more (`run`, `run_waited`, `run_beside`), and a line that it
     takes in part (`part` and as many more); `cut` of a written byte more, where a run takes a pair of lines
-    in part, `apart` where an instruction does, `bulk` of all by the copy engine; `meet` rows asked for at
+    in part, `apart` where an instruction does, `bulk` where a row of a box does, `split` of one that an
+    instruction takes pairs of sectors in part of; `lost` bytes of each line in part where they fill `kept`,
+    and its rest is that of a block beside; `meet` rows asked for at
     once, beyond which the parts of a line are fetched apart though copies run ahead; `kept`, `kept_tma`
     bytes of partial lines that L2 holds, `again` how often those beyond come anew; `pages` runs that all
     blocks write at once, beyond which each costs `crowd` of them more; `row`, `box` of the copy engine,
-    `thin` a row of half a sector, which L2 gives whole; `stored` until the engine has read a tile,
-    `drained` until stores have left the registers; `overlap`, `hidden` the exponents of what is busy and of
+    `thin` a row of half a sector, which L2 gives whole; `stored` until the engine has read a tile; `overlap`, `hidden` the exponents of what is busy and of
     what waits.
     """
 
@@ -58,6 +62,7 @@ class Constants:
     barrier: float = 60.0
     held: float = 978.0
     held_async: float = 1150.0
+    behind: float = 1.9
     read: float = 0.0555
     write: float = 0.0552
     mixed: float = 0.02
@@ -70,7 +75,9 @@ class Constants:
     part_beside: float = 20.0
     cut: float = 0.25
     apart: float = 0.092
-    bulk: float = 0.18
+    bulk: float = 0.1
+    split: float = 0.46
+    lost: float = 37.0
     meet: float = 250e3
     kept: float = 50.4e6
     kept_tma: float = 34.6e6
@@ -83,7 +90,6 @@ class Constants:
     thin: float = 1.18
     box: float = 5.0
     stored: float = 300.0
-    drained: float = 1860.0
     overlap: float = 2.5
     hidden: float = 2.9
 
@@ -101,19 +107,23 @@ def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
     if waits:
         part = machine.part_beside if asked.beside else machine.part_waited
         run = machine.run_beside if asked.beside else machine.run_waited
-    beyond = asked.live_bytes / (machine.kept_tma if asked.way == "tma" else machine.kept) - 1
-    read = asked.read_bytes * (1 + machine.again * max(0.0, beyond)) + part * asked.read_parts
-    read += run * asked.read_runs
-    crowd = max(0.0, asked.streams / machine.pages - 1)
     apart = machine.bulk if asked.engine_stores else machine.apart
-    written = asked.written_bytes * (1 + machine.cut * asked.write_cut + apart * asked.write_apart)
-    written *= 1 + machine.crowd * crowd
+    shares = machine.cut * asked.write_cut + apart * asked.write_apart + machine.split * asked.write_split
+    written = asked.written_bytes * (1 + shares)
+    if asked.divided:
+        lost = machine.lost * asked.live_bytes / machine.kept
+        read, written = asked.read_bytes + lost * asked.read_parts, written + lost * asked.write_parts
+    else:
+        beyond = asked.live_bytes / (machine.kept_tma if asked.way == "tma" else machine.kept) - 1
+        read = asked.read_bytes * (1 + machine.again * max(0.0, beyond)) + part * asked.read_parts
+        read += run * asked.read_runs
+        written *= 1 + machine.crowd * max(0.0, asked.streams / machine.pages - 1)
     memory = machine.read * read + machine.write * written + machine.mixed * min(read, written)
     waited = machine.barrier * asked.barriers + asked.own + machine.stored * asked.engine_stores
     if asked.way:
         waited += machine.latency * (1 + machine.later * (asked.rounds - 1)) / asked.ahead
-    waited += machine.drained if asked.written_bytes and not asked.way else 0.0
     held = machine.held_async if asked.way == "ca" else machine.held
+    held *= machine.behind if asked.written_bytes else 1.0
     return {
         "issue": machine.issue * asked.instructions,
         "data": machine.cached * asked.cached + machine.data * asked.data,

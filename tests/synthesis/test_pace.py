@@ -9,7 +9,7 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.synthesis.compiled import Compiled, loop_instructions, made_of
-from layoutcheck.synthesis.demand import Demand, _apart, l1_left, resident
+from layoutcheck.synthesis.demand import Demand, l1_left, resident
 from layoutcheck.synthesis.pace import H200, pace, pipes
 from layoutcheck.synthesis.plans import Synthesis
 
@@ -79,10 +79,6 @@ def test_pairs_of_lines_that_are_written_in_part_take_longer(tile: tuple[int, in
     bulk = asked["tma, K-contiguous, swizzled, ldmatrix, tma" if tile[1] % 64 == 0 else found.best.kind]
     assert bulk.write_apart == pytest.approx(1 - cut) and bulk.engine_stores
     if not cut:
-        alone = lc.synthesize(tile, "accumulator", "gmem", dst=K).plans
-        by_kind = {plan.kind: _apart(plan.found.moves[-1]) for plan in alone}
-        assert by_kind["stmatrix, K-contiguous, swizzled, universal"] == 0
-        assert by_kind["stmatrix, K-contiguous, plain, universal"] == 1
         assert asked["cp.async, K-contiguous, swizzled, ldmatrix, universal"].write_apart == 0
     whole = bulk._replace(write_cut=0, write_apart=0)
     assert pipes(bulk)["memory"] > pipes(whole._replace(write_apart=0.5))["memory"] > pipes(whole)["memory"]
@@ -131,12 +127,45 @@ def test_the_reason_names_what_is_not_told_apart_and_the_blocks_of_an_sm(plans: 
     assert why.endswith(f": {fewer.demand.blocks} blocks on an SM in place of {best.demand.blocks}.")
 
 
-def test_runs_join_where_blocks_that_start_together_write_side_by_side() -> None:
-    """Measured (gmem plans of the evidence): cut pairs of lines and many rows at once cost nothing there."""
+def test_whole_lines_join_where_blocks_that_start_together_write_side_by_side() -> None:
+    """Measured (gmem plans of the evidence): cut pairs of lines and many rows at once cost nothing there.
+
+    Lines that runs take in part do: L2 loses of them, on both sides, the more there are.
+    """
     for src in (K, "accumulator"):
         for plan in lc.synthesize("(64,48)", src, "gmem", dst=K).plans:
             asked = plan.demand
-            assert (asked.write_cut, asked.write_apart, asked.streams, asked.live_bytes) == (0, 0, 0, 0)
+            assert asked.divided and (asked.write_cut, asked.streams) == (0, 0)
+            lines = 64 * 6 / 4  # four rows of 96 bytes end or begin within three lines, six times
+            assert asked.write_parts == lines and asked.read_parts == (0 if src == "accumulator" else lines)
+            assert asked.live_bytes == asked.blocks * 132 * 64 * 128 * (1 if src == "accumulator" else 2)
+            fewer = asked._replace(live_bytes=asked.live_bytes / 2)
+            assert pipes(fewer)["memory"] < pipes(asked)["memory"]
+    whole = lc.synthesize("(64,64)", K, "gmem", dst=K).best.demand
+    assert (whole.live_bytes, whole.read_parts, whole.write_parts) == (0, 0, 0)
+
+
+def test_what_an_instruction_or_a_row_of_a_box_leaves_of_a_pair_is_written_again() -> None:
+    """A run of 256 bytes: rows of boxes are half of it, or a quarter. Of 96: two lanes take a sector."""
+    found = {plan.kind: plan for plan in lc.synthesize("(64,128)", "accumulator", "gmem", dst=K).plans}
+    swizzled = found["stmatrix, K-contiguous, swizzled, tma"].demand
+    assert swizzled.write_apart == 1 and swizzled.write_split == 0 and swizzled.engine_stores
+    by_threads = found["stmatrix, K-contiguous, swizzled, universal"].demand
+    assert by_threads.write_apart == 0 == by_threads.write_split
+    whole = swizzled._replace(write_apart=0)
+    assert pipes(swizzled)["memory"] > pipes(whole)["memory"]
+    found = {p.kind: p for p in lc.synthesize("(128,48)", "accumulator", "gmem", dst=K, threads=256).plans}
+    row, box = (found[f"stmatrix, K-contiguous, plain, {by}"].demand for by in ("universal", "tma"))
+    # Of rows that begin at 0, 96, ... two in three fill a pair of sectors, and pieces of 32 bytes none.
+    assert row.write_split == pytest.approx(2 / 3) and box.write_split == 0
+    assert pipes(row)["memory"] > pipes(row._replace(write_split=0))["memory"]
+
+
+def test_loads_hold_their_lines_longer_behind_what_is_written() -> None:
+    plans = lc.synthesize("(64,64)", K, "gmem", dst=K, engine="universal").plans
+    asked = next(plan.demand for plan in plans if plan.demand.way == "ld")
+    alone = asked._replace(written_bytes=0)
+    assert pipes(asked)["lines"] == pytest.approx(H200.behind * pipes(alone)["lines"])
 
 
 def test_the_reason_names_the_rows_that_all_blocks_write_at_once() -> None:
