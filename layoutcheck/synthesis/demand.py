@@ -123,9 +123,9 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
     blocks = resident(code.registers, wanted.threads, 0 if shared is None else shared.size * wanted.stages)
     # Where blocks share a row of tiles, those that start together write side by side: whole runs join.
     alone, last = not wanted.divided, moves[-1]
-    cut = alone * _unfilled(None, shared, wanted, PAIR_BYTES)
-    apart = max(
-        0.0, _unfilled(last, shared, wanted, PAIR_BYTES) - _unfilled(None, shared, wanted, PAIR_BYTES)
+    pairs, sectors = (
+        (_unfilled(None, shared, wanted, unit), _unfilled(last, shared, wanted, unit))
+        for unit in (PAIR_BYTES, SPLIT_BYTES)
     )
     waits = way in ("ld", "")
     ahead = 1 if waits else max(1, wanted.stages - 1)
@@ -144,10 +144,9 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         read_runs=total.read_runs,
         read_parts=0.0 if wanted.accumulator else parts(wanted.src, wanted),
         write_parts=0.0 if wanted.dst is None else parts(wanted.dst, wanted),
-        write_cut=cut,
-        write_apart=apart if alone or isinstance(last, Tma) else 0.0,
-        write_split=_unfilled(last, shared, wanted, SPLIT_BYTES)
-        - _unfilled(None, shared, wanted, SPLIT_BYTES),
+        write_cut=alone * pairs[0],
+        write_apart=max(0.0, pairs[1] - pairs[0]) if alone or isinstance(last, Tma) else 0.0,
+        write_split=max(0.0, sectors[1] - sectors[0]),
         live_bytes=blocks * SMS * _live(wanted),
         streams=alone * blocks * SMS * _rows(wanted.dst, wanted),
         asked_rows=0.0 if waits else blocks * SMS * ahead * _runs(wanted.src, wanted),

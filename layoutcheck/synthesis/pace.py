@@ -52,8 +52,8 @@ class Constants:
     once, beyond which the parts of a line are fetched apart though copies run ahead; `kept`, `kept_tma`
     bytes of partial lines that L2 holds, `again` how often those beyond come anew; `pages` runs that all
     blocks write at once, beyond which each costs `crowd` of them more; `row`, `box` of the copy engine,
-    `thin` a row of half a sector, which L2 gives whole; `stored` until the engine has read a tile; `overlap`, `hidden` the exponents of what is busy and of
-    what waits.
+    `thin` a row of half a sector, which L2 gives whole; `stored` until the engine has read a tile; `overlap`,
+    `hidden` the exponents of what is busy and of what waits.
     """
 
     issue: float = 0.276
