@@ -78,7 +78,7 @@ class _Program(Moves):
             "from cutlass import cute",
             *(["from cutlass.cute.nvgpu import cpasync"] if atoms else []),
             "",
-            f"TILE = {self.wanted.tile}" + ("  # bytes, two elements each" if self.wanted.packed else ""),
+            f"TILE = {self.wanted.tile}  # {', '.join(self._promises())}".rstrip(" #"),
             f"THREADS, STAGES = {self.wanted.threads}, {self.stages}",
             *([f"EACH = {each(self.wanted)}  # tiles of a block, side by side along K"] if parted else []),
             "",
@@ -92,6 +92,11 @@ class _Program(Moves):
             f"def launch({', '.join([*(f'{name}: cute.Tensor' for name in tensors), 'stream', *extra])}):",
             *indented(self._host(tensors, atoms, [one.partition(":")[0] for one in extra])),
         ]
+
+    def _promises(self) -> list[str]:
+        """What a tile of the program is."""
+        pairs = ["bytes, two elements each"] if self.wanted.packed else []
+        return pairs if self.wanted.tails else [*pairs, "the extents are multiples of it"]
 
     def _host(self, tensors: list[str], atoms: list[str], extra: list[str]) -> list[str]:
         packed = self.wanted.packed is not None

@@ -219,6 +219,9 @@ def test_tails_are_guarded_access_by_access() -> None:
     with pytest.raises(InputError, match="or tails="):
         lc.synthesize((64, 32), "(100,32):(32,1)", "ldmatrix")
     assert lc.synthesize((64, 32), "(100,32):(32,1)", "ldmatrix", tails=True, engine="cp.async").plans
+    [whole, *_] = lc.synthesize((64, 32), K, "ldmatrix", engine="cp.async").plans
+    assert "\nTILE = (64, 32)  # the extents are multiples of it\n" in whole.code
+    assert "\nTILE = (64, 32)\n" in plan.code
 
 
 def test_programs_with_tails_compile_for_each_width() -> None:
