@@ -93,7 +93,10 @@ def rounded(size: int, unit: int) -> int:
 
 
 def deals(tile: tuple[int, int], fast: int, vector: int, block: int, threads: int) -> Iterator[Dealt]:
-    """To as many threads as divide the tile; the first of those along the fast mode have consecutive ids."""
+    """To as many threads as divide the tile; the first of those along the fast mode have consecutive ids.
+
+    Besides, whole rows to as many as divide it then, of consecutive ids.
+    """
     if tile[fast] % vector or tile[1 - fast] % block:
         return
     pairs = itertools.product(divisors(tile[fast] // vector), divisors(tile[1 - fast] // block))
@@ -103,6 +106,10 @@ def deals(tile: tuple[int, int], fast: int, vector: int, block: int, threads: in
         if along * across == most:
             for first in divisors(along) if across > 1 else [along]:
                 yield Dealt(fast, vector, block, along, across, first)
+    whole = tile[fast] // vector
+    across = max((b for a, b in fitting if a == whole), default=0)
+    if 0 < whole * across < most:
+        yield Dealt(fast, vector, block, whole, across, whole)
 
 
 def accesses(tile: tuple[int, int], deal: Dealt, mode: int) -> tuple[Array, Array]:
