@@ -18,7 +18,7 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Launched, prepare, run_kernel
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory, numbers_and_data
 from layoutcheck.dsl.lowered.machine import Launch, Step
-from layoutcheck.dsl.lowered.types import GLOBAL, SHARED, parse_type
+from layoutcheck.dsl.lowered.types import CLUSTER, GLOBAL, SHARED, parse_type
 from layoutcheck.dsl.lowered.values import Reasons, number
 from layoutcheck.provenance.refs import Array
 from layoutcheck.sources.mlir import Operation
@@ -29,7 +29,7 @@ _KNOWN = ("llvm.load", "llvm.store", "nvvm.ldmatrix", COPY)
 
 
 def of_shared(kernel: Operation) -> list[Operation]:
-    """The loads, stores and copies of shared memory, if nothing else reaches it."""
+    """The loads, stores and copies of shared memory, if nothing else reaches it, of this block or another."""
     found = []
     for op in kernel.walk():
         if op.name.startswith("nvvm.mbarrier") or in_shared_by_ptx(op):
@@ -38,7 +38,7 @@ def of_shared(kernel: Operation) -> list[Operation]:
             near = {parse_type(v.type).space for v in op.operands if v.type.startswith("!llvm.ptr")} - {
                 GLOBAL
             }
-            if near and op.name not in _KNOWN:
+            if CLUSTER in near or (near and op.name not in _KNOWN):
                 return []
             if SHARED in near and op.name != "nvvm.ldmatrix":
                 found.append(op)

@@ -17,6 +17,7 @@ from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order.budget import Budget
 from layoutcheck.provenance import check_products
 from layoutcheck.provenance.bare import IN_CLUSTER, Bare
+from layoutcheck.provenance.gaps import of_shared
 from layoutcheck.provenance.handed import UNSURE
 from layoutcheck.provenance.suspects import Suspects
 from layoutcheck.provenance.tell import told_beyond
@@ -316,6 +317,16 @@ def test_a_kernel_that_fills_its_registers_is_not_evaluated_again() -> None:
     jump = ('"llvm.br"()[^next] : () -> ()', "^next:", '"cuda.return"() : () -> ()')
     only_first = unset_values(_kernel(LOAD, STORE, *jump), {}, (), Budget(20))
     assert only_first.found == () and only_first.left == (BRANCHES,)
+
+
+@pytest.mark.parametrize(("space", "looked_at"), [(3, 2), (7, 0)])
+def test_what_another_block_may_write_is_not_looked_at(space: int, looked_at: int) -> None:
+    """Partial sums that blocks of a cluster send to the first one: it reads more than it writes itself."""
+    shared = '%near = "llvm.inttoptr"(%n) : (i32) -> !llvm.ptr<3>'
+    load = LOAD.replace("%array", "%near").replace("llvm.ptr)", "llvm.ptr<3>)")
+    pointer = CLUSTER.replace("ptr<7>", f"ptr<{space}>")
+    send = f'"llvm.store"(%zero, %peer) : (f32, !llvm.ptr<{space}>) -> ()'
+    assert len(of_shared(_kernel(shared, pointer, load, send))) == looked_at
 
 
 @pytest.mark.parametrize("second", [0, 1])
