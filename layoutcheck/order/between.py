@@ -24,6 +24,7 @@ from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.ordering import FENCES, PAIRS, ordering
+from layoutcheck.order.own_values import differ
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.releases import key, uncovered
 from layoutcheck.order.replay import MOST_PROBLEMS
@@ -84,7 +85,8 @@ def _compare(
             a, b = one.event.meaning, other.event.meaning
             same = "constant" in a.facts and a.facts["constant"] == b.facts.get("constant")
             # One line by which several blocks write one place: most often one value.
-            if not same and a.op is not b.op and teller.frames(a.site)[:1] != teller.frames(b.site)[:1]:
+            line = a.op is b.op or teller.frames(a.site)[:1] == teller.frames(b.site)[:1]
+            if not same and (not line or differ(one, other, first.watched.events, second.watched.events)):
                 _tell(one, other, found)
 
 

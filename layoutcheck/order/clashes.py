@@ -9,6 +9,7 @@ import numpy as np
 from layoutcheck.order.diagnose import of_warp
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.never_written import allocation_of
+from layoutcheck.order.own_values import differ
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import World
 from layoutcheck.order.shadow import Clash
@@ -34,7 +35,8 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "", kind: st
         in_sequence = not roles and _in_sequence(first.event.meaning.op, second.event.meaning.op)
         if later and not kind and in_sequence and clash.kind != "lane":
             first, second = second, first  # as the program has it, whoever came first in this run
-        if not _harmless(clash, first, second) and not unused(world, first) and not unused(world, second):
+        left = any(unused(world, one) for one in parties)
+        if not left and not _harmless(world, clash, first, second):
             facts: dict[str, int | str] = {"memory": memory} if memory else {}
             told = kind or _kind(clash, first, second)
             if not kind and clash.kind == "race" and memory == "global":
@@ -86,7 +88,7 @@ def _in_sequence(a: Operation | None, b: Operation | None) -> bool:
     return True
 
 
-def _harmless(clash: Clash, first: Party, second: Party) -> bool:
+def _harmless(world: World, clash: Clash, first: Party, second: Party) -> bool:
     """The same value written twice is no race worth telling, and atomics are ordered among themselves.
 
     Nor is a race of two allocations: one of the accesses leaves its own, which the bounds of shared memory
@@ -104,7 +106,7 @@ def _harmless(clash: Clash, first: Party, second: Party) -> bool:
     if clash.kind != "race" or a.kind not in _WRITES or b.kind not in _WRITES:
         return False
     if a.op is b.op:  # one statement, by several threads: most often one value
-        return True
+        return not differ(first, second, *(world.blocks[one.block].events for one in (first, second)))
     return "constant" in a.facts and a.facts["constant"] == b.facts.get("constant")
 
 

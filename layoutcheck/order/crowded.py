@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from layoutcheck.order.own_values import loads_behind
 from layoutcheck.order.watched import Event, Watched, lanes_of
 
 TITLE = "global memory between threads of a block"
@@ -50,7 +51,7 @@ def _crowd(block: Watched) -> Crowd:
     events = [event for event in block.events if plain(event)]
     if block.launch.threads <= 32 or len(events) < 2:
         return nothing
-    near = _near(events)
+    near = _near(events, block.launch.threads)
     if not near:
         return nothing
     size = _cell(near, block.launch.threads)
@@ -93,21 +94,34 @@ def cells_of(event: Event, threads: Any, size: int, launched: int) -> Any:
     return first[:, None] + np.arange(max(1, event.meaning.size // size), dtype=np.int64)
 
 
-def _near(events: list[Event]) -> list[Event]:
+def _near(events: list[Event], threads: int) -> list[Event]:
     """The events whose statement may reach what another statement stores: by their ranges, masks aside.
 
-    What one statement stores twice is most often one value.
+    What one statement stores twice is most often one value; else it is near itself.
     """
     by_op: dict[object, list[Event]] = {}
     for event in events:
         by_op.setdefault(event.meaning.op, []).append(event)
     spans = {op: _span(each) for op, each in by_op.items()}
     stores = [(op, *spans[op]) for op, each in by_op.items() if each[0].meaning.kind == "write"]
-    near: set[object] = set()
+    near: set[object] = {op for op, _, _ in stores if _meets_itself(by_op[op], threads)}
     for op, (low, high) in spans.items():
         met = [other for other, a, b in stores if other is not op and low < b and a < high]
         near.update([op, *met] if met else ())
     return [event for event in events if event.meaning.op in near]
+
+
+def _meets_itself(events: list[Event], threads: int) -> bool:
+    """Whether warps that execute a store once meet there, with numbers of their own."""
+    op = events[0].meaning.op
+    if op is None or not loads_behind(op, events[0].meaning):
+        return False
+    for event in events:
+        lanes = np.flatnonzero(lanes_of(event, threads))
+        at = event.numbers(0, threads)[lanes]
+        if np.unique(at).size < np.unique(np.stack([at, lanes // 32]), axis=1).shape[1]:
+            return True
+    return False
 
 
 def _span(events: list[Event]) -> tuple[int, int]:

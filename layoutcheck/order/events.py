@@ -151,6 +151,7 @@ class Program:
         reasons.taken = INPUT if contents is not None else frozenset()
         flow.restart()
         flow.tick, flow.most_turns = budget.check, dict.fromkeys(self.tiles, tiles)
+        flow.most_guessed = tiles
         self.recorder.restart(watched, tiles, contents, kernel.whole)
         enter(kernel.operation, machine, flow, kernel.given, kernel.types)
         with np.errstate(all="ignore"):

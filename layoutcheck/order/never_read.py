@@ -1,57 +1,78 @@
-"""Partial results of warps that nothing reads.
+"""Partial results that nothing reads.
 
     never_read(kernel, blocks) -> problems
 
-One lane of each warp stores a number to shared memory by one statement, and every warp that reads these
-numbers reads the same ones, but not all of them: a sum over the warps leaves one out. Nothing is told where
-warps read different numbers, or choose among them (an exclusive scan over the warps), where those left out
-read the others and use their own from registers, and where something reads shared memory at places that are
-not known here.
+Threads store partial results to shared memory by one statement: one lane of each warp, or several lanes what
+they have summed. Every warp that reads these numbers reads the same ones, but not all of them: a sum over the
+warps leaves one out. Or nothing reads any of them. Nothing is told where warps read different numbers, or
+choose among them (an exclusive scan over the warps), where those left out read the others and use their own
+from registers, and where something reads shared memory at places that are not known here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.types import SHARED, parse_type
+from layoutcheck.order.contents import stored
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.never_written import reached, unseen
+from layoutcheck.order.own_values import behind
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.unused import uses_beside
 from layoutcheck.order.watched import Event, Watched, lanes_of
+from layoutcheck.sources.mlir import Operation
 
 KIND = "never-read"
 # What reads shared memory, or writes it from where it is told by other means.
 _OTHERS = ("matrix_read", "atomic", "bulk_store", "bulk_peer", "st_async", "wgmma", "tc_mma", "tc_copy")
+_SUMS = re.compile(r"arith\.(?:add|max|min)\w+|nvvm\.(?:fmax|fmin|add\.packed\.f32x2)|math\.fma")
+_SEVERAL = 4
 _WARP = 32
+_SPAN = 1 << 18  # bytes of shared memory
 
 
 def never_read(kernel: WatchedKernel, blocks: list[Watched]) -> list[Problem]:
-    """One problem for each statement whose numbers are read but for those of some warps."""
+    """One problem for each statement whose numbers are read but for some, or not at all."""
     block = blocks[0]
     kinds = {one.kind for m in kernel.meanings.values() for one in m.all if one.space != "gmem"}
     known = len(blocks) == 1 and block.complete and not block.guessed
-    stores = [event for event in block.events if _by_warps(event, block.launch.threads)] if known else []
+    stores: dict[Operation, list[Event]] = {}
+    for event in block.events if known else ():
+        if event.meaning.op is not None and _partial(event, block.launch.threads):
+            stores.setdefault(event.meaning.op, []).append(event)
     if not stores or not kinds.isdisjoint(_OTHERS) or unseen(kernel):
         return []
-    reads = [
-        event for event in block.events if event.meaning.kind == "read" and event.meaning.space != "gmem"
+    near = [
+        one for one in block.events if one.meaning.kind in ("read", "write") and one.meaning.space != "gmem"
     ]
-    if any(event.doubt or event.guarded for event in reads):
+    if any(event.doubt or event.guarded for event in near if event.meaning.kind == "read"):
         return []
-    found: dict[object, Problem] = {}
-    for event in stores:
-        for problem in _left_out(event, reads, block.launch.threads):
-            found.setdefault(event.meaning.op, problem)
-    return [one for one in found.values() if not _meant(one)]
+    together = _together(block)
+    found = []
+    for each in stores.values():
+        told = [_left_out(one, near, block.launch.threads, together) for one in (each[0], each[-1])]
+        last = told[-1]
+        if last is not None and (last.second is not None or told[0] is not None) and not _meant(last):
+            found.append(last)
+    return found
+
+
+def _together(block: Watched) -> bool:
+    """Whether all threads meet at every barrier: what comes later in the program comes later in time."""
+    meets = [event for event in block.events if event.meaning.kind.startswith(("barrier", "mbar"))]
+    whole = (bool(lanes_of(event, block.launch.threads).all()) for event in meets)
+    return all(event.meaning.kind == "barrier" for event in meets) and all(whole)
 
 
 def _meant(problem: Problem) -> bool:
     """Whether readers choose what they take, or those left out read too and use their own from registers."""
-    assert problem.first is not None and problem.second is not None
     too = problem.facts.pop("read by those")
+    if problem.first is None or problem.second is None:
+        return False
     store, load = problem.first.event.meaning.op, problem.second.event.meaning.op
     if store is None or load is None or store.name != "llvm.store":
         return False
@@ -65,41 +86,67 @@ def _meant(problem: Problem) -> bool:
     return bool(own and too)
 
 
-def _by_warps(event: Event, threads: int) -> bool:
-    """Whether one lane in each of several warps stores to a place of its own in shared memory."""
-    if event.meaning.kind != "write" or event.meaning.space != "smem" or event.mask is None:
+def _partial(event: Event, threads: int) -> bool:
+    """Whether threads store partial results, each to a place of its own in shared memory."""
+    meaning = event.meaning
+    if meaning.kind != "write" or meaning.space != "smem" or event.doubt or event.guarded:
         return False
-    lanes = np.flatnonzero(event.mask)
+    lanes = np.flatnonzero(lanes_of(event, threads))
     at = event.numbers(0, threads)[lanes]
-    several = len(lanes) > 1 and len(np.unique(lanes // _WARP)) == len(lanes) == len(np.unique(at))
-    return several and not (event.doubt or event.guarded)
+    if len(lanes) < 2 or len(np.unique(at)) < len(lanes):
+        return False
+    by_warps = len(np.unique(lanes // _WARP)) == len(lanes)
+    return by_warps or (meaning.op is not None and _summed(meaning.op, event))
 
 
-def _left_out(event: Event, reads: list[Event], threads: int) -> Iterator[Problem]:
+def _summed(op: Operation, event: Event) -> bool:
+    """Whether what is stored is a sum, or a maximum, of registers, or of what loops or lanes give."""
+    ops, carried = behind(stored(op, event.meaning))
+    steps = sum(bool(_SUMS.fullmatch(one.name)) for one in ops)
+    near = any(one.name == "llvm.load" and parse_type(one.operands[0].type).space == SHARED for one in ops)
+    given = carried or near or any(one.name == "nvvm.shfl.sync" for one in ops)
+    return steps >= _SEVERAL or (steps > 0 and given)
+
+
+def _left_out(event: Event, near: list[Event], threads: int, together: bool) -> Problem | None:
+    """What of the numbers is not read; None if all are, or if warps read different ones.
+
+    `near` are loads and stores of shared memory. With `together` those count that come later.
+    """
     lanes = np.flatnonzero(lanes_of(event, threads))
     at = event.numbers(0, threads)[lanes] & (spaces.SHARED_BYTES - 1)
+    number = np.full(_SPAN, -1, np.int64)  # which of them a byte is of
+    for k in range(max(1, event.meaning.size)):
+        number[np.minimum(at + k, _SPAN - 1)] = np.arange(len(lanes))
     met = np.zeros((-(-threads // _WARP), len(lanes)), bool)  # which warp reads which number
     readers: dict[int, Event] = {}
-    for read in reads:
+    for read in near:
+        if read.number <= event.number and together:
+            continue
         bytes_, _ = reached(read, threads)
-        if bytes_ is None:
+        if bytes_ is None or not bytes_.size:
             continue  # of global memory
+        if read.meaning.kind == "write":
+            if together and not (read.doubt or read.guarded):
+                number[bytes_] = -1
+            continue
         who = np.flatnonzero(lanes_of(read, threads))
-        for number, place in enumerate(at):
-            first, size = int(place), max(1, event.meaning.size)
-            own = ((bytes_ >= first) & (bytes_ < first + size)).any(1) if bytes_.size else np.zeros(0, bool)
-            met[who[own] // _WARP, number] = True
-            if own.any():
-                readers.setdefault(int(who[own][0]), read)
+        own = number[bytes_]
+        rows = np.broadcast_to(who[:, None], own.shape)[own >= 0]
+        met[rows // _WARP, own[own >= 0]] = True
+        if rows.size:
+            readers.setdefault(int(rows[0]), read)
     some = met[met.any(1)]
-    if not some.size or (some != some[0]).any() or some[0].all():
-        return
-    left = int(lanes[~some[0]][0])
-    address = int(at[~some[0]][0])
-    thread, read = next(iter(readers.items()))
-    party = Party(event, 0, left, address, event.meaning.size)
-    problem = Problem(KIND, party, Party(read, 0, thread, -1, read.meaning.size))
-    problem.facts |= {"read": int(some[0].sum()), "of": len(lanes), "warp": left // _WARP}
-    readers_too = np.any(met, 1)[lanes[~some[0]] // _WARP]
-    problem.facts["read by those"] = int(readers_too.all())
-    yield problem
+    if some.size and ((some != some[0]).any() or some[0].all()):
+        return None
+    taken = some[0] if some.size else np.zeros(len(lanes), bool)
+    left = int(lanes[~taken][0])
+    party = Party(event, 0, left, int(at[~taken][0]), event.meaning.size)
+    problem = Problem(KIND, party, None)
+    if readers:
+        thread, read = next(iter(readers.items()))
+        problem.second = Party(read, 0, thread, -1, read.meaning.size)
+    by_warps = len(np.unique(lanes // _WARP)) == len(lanes)
+    problem.facts |= {"read": int(taken.sum()), "of": len(lanes), "warp": left // _WARP if by_warps else -1}
+    problem.facts["read by those"] = int(met.any(1)[lanes[~taken] // _WARP].all())
+    return problem

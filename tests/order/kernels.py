@@ -180,6 +180,90 @@ def partial(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     (target + thread).store(total)
 
 
+@cute.kernel
+def parts(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """Sums by a tree: 1 stops a step early, 2 stores sums where nothing reads, 3 leaves a warp's sums out."""
+    thread, _, _ = arch.thread_idx()
+    data = buffer(2 * THREADS)
+    total = Int32(0)
+    for turn in cutlass.range(4, unroll=1):
+        total += (source + turn * THREADS + thread).load()
+    first = const_expr(THREADS if how == 2 else 0)
+    data[thread + first] = total  # of a thread
+    if const_expr(how == 2):
+        data[thread] = Int32(0)
+    arch.sync_threads()
+    if const_expr(how == 3):
+        if thread < 32:
+            (target + thread).store(data[thread] + data[thread + 32])  # of all threads
+    else:
+        for step in cutlass.range_constexpr(4 if how == 1 else 5):
+            half = const_expr(48 >> step)
+            if thread < half:
+                data[thread] = data[thread] + data[thread + half]  # of a step
+            arch.sync_threads()
+        if thread == 0:
+            target.store(data[0] + data[1] + data[2] if const_expr(how != 1) else data[0])  # of all steps
+
+
+@cute.jit
+def run_parts(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    parts(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def places(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """Numbers to their places: 1 two warps have one place, 2 two blocks have, 3 all have the same number."""
+    thread, block = arch.thread_idx()[0], arch.block_idx()[0]
+    at = block * THREADS + thread
+    total = Int32(0)
+    arch.sync_threads()
+    for turn in cutlass.range(4, unroll=1):
+        own = Int32(0) if const_expr(how == 3) else at
+        total += (source + turn * 2 * THREADS + own).load()
+    where = thread % 64 + block * THREADS if const_expr(how in (1, 3)) else at
+    if const_expr(how == 2):
+        where = thread
+    (target + where).store(total)  # to its place
+
+
+@cute.jit
+def run_places(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    places(source, target, how).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def handed(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """A lane takes a tile from a counter and hands it to its warp by a shuffle: 1 the next warp's words are
+    read, 2 a slot for two warps. In 3 it goes through shared memory, and is taken before all have read it."""
+    thread, lane, warp = arch.thread_idx()[0], arch.lane_idx(), arch.warp_idx()
+    data, word = buffer(THREADS), buffer(1)
+    tile = Int32(0)
+    while tile < 64:
+        if const_expr(how == 3):
+            if thread == 0:
+                word[0] = arch.atomic_add(target, Int32(1), sem="relaxed", scope="gpu")  # taken
+            arch.sync_threads()
+            tile = word[0]  # seen
+        else:
+            number = Int32(0)
+            if lane == 0:
+                number = arch.atomic_add(target, Int32(1), sem="relaxed", scope="gpu")
+            tile = arch.shuffle_sync(number, 0)
+        if tile < 64:
+            own = warp % 2 if const_expr(how == 2) else warp
+            data[own * 32 + lane] = (source + tile * 32 + lane).load()  # filled
+            arch.sync_warp()
+            there = (warp + 1) % 3 if const_expr(how == 1) else own
+            (target + tile * 32 + lane).store(data[there * 32 + 31 - lane])  # used
+            arch.sync_warp()
+
+
+@cute.jit
+def run_handed(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    handed(source, target, how).launch(grid=(4, 1, 1), block=(THREADS, 1, 1))
+
+
 @cute.jit
 def run_partial(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     partial(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
@@ -656,7 +740,7 @@ def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
             "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 4,
             "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1,
-             "in_place": 4, "arrives": 5, "partial": 7}  # fmt: skip
+             "in_place": 4, "arrives": 5, "partial": 7, "parts": 4, "places": 4, "handed": 4}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

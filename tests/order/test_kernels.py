@@ -119,6 +119,19 @@ EXPECTED = {
         4: [("LC501", "source[(thread, None)]", "data[4 *")],
     },
     "partial": {0: [], 2: [], 4: [], 5: [], 6: []},
+    "parts": {0: [], 1: [], 2: [], 3: []},
+    "places": {
+        0: [],
+        1: [("LC504", "# to its place", "# to its place")],
+        2: [("LC514", "# to its place", "# to its place")],
+        3: [],
+    },
+    "handed": {
+        0: [],
+        1: [("LC504", "# filled", "# used"), ("LC504", "# used", "# filled")],
+        2: [("LC504", "# filled", "# used")],
+        3: [("LC504", "# seen", "# taken")],
+    },
     "handover": {
         0: [],
         1: [("LC514", "(work + thread + block", "after * THREADS)")],
@@ -153,6 +166,25 @@ def test_a_warp_whose_part_of_a_sum_is_left_out_is_a_note(traced: Trace, how: in
     assert told == ([["of a warp", read[2:]]] if read else [])
     assert all("thread 64" in one.message.lower() and "of warp 2" in one.message for one in notes)
     assert [(one.evidence["read"], one.evidence["of"]) for one in notes] == [(2, 3)] * len(notes)
+
+
+@pytest.mark.parametrize(
+    ("how", "lines", "counts"),
+    [
+        (0, [], ()),
+        (1, ["of a step", "of all steps"], (1, 6)),
+        (2, ["of a thread"], (0, 96)),
+        (3, ["of a thread", "of all threads"], (64, 96)),
+    ],
+)
+def test_sums_that_nothing_reads_are_a_note(
+    traced: Trace, how: int, lines: list[str], counts: tuple[int, ...]
+) -> None:
+    """A sum over a block by a tree, which needs what each step has stored."""
+    notes = [f for f in reports(traced, "parts")[how].findings if f.code == "LC535"]
+    told = [[LINES[place.where.line - 1].rpartition("  # ")[2] for place in one.places] for one in notes]
+    assert told == ([lines] if lines else [])
+    assert [(one.evidence["read"], one.evidence["of"]) for one in notes] == ([counts] if lines else [])
 
 
 def reports(trace: Trace, name: str) -> list[OrderReport]:

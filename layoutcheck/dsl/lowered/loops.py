@@ -192,13 +192,15 @@ def _spent(flow: Flow, k: int) -> bool:
 
 def _ends(flow: Flow, loop: Operation, k: int, bits: int) -> bool:
     """Whether a loop has had its turns: it ends by what only a run can say, or is not followed further."""
-    if k >= flow.most_turns.get(loop, k + 1):
-        flow.cut.add((loop, flow.machine.iterations[:-1]))
-        flow.machine.notes.add(f"a persistent loop is followed for its first {k} turns")
-        return True
-    if not flow.machine.reasons.guessed(bits):
+    if flow.machine.reasons.guessed(bits):
+        often = "once" if k == 1 else f"{k} times"
+        if k >= flow.most_guessed:
+            flow.machine.notes.add(f"a loop that ends by a value loaded at run time is taken to run {often}")
+        return k >= flow.most_guessed
+    if k < flow.most_turns.get(loop, k + 1):
         return False
-    flow.machine.notes.add("a loop that ends by a value loaded at run time is taken to run once")
+    flow.cut.add((loop, flow.machine.iterations[:-1]))
+    flow.machine.notes.add(f"a persistent loop is followed for its first {k} turns")
     return True
 
 

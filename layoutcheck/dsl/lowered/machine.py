@@ -176,10 +176,9 @@ class Machine:
     def shared_by_warp(self, provenance: int) -> int:
         """The provenance of a lane's value that its whole warp gets: what it rests on is uniform now."""
         for (kind, sentence), bit in list(self.reasons.known.items()):
-            if kind == "data" and provenance & bit:
-                provenance = provenance & ~bit | self.reasons.bit(
-                    "uniform", f"one of the {sentence}, given to a whole warp"
-                )
+            if kind in ("data", "blocked") and provenance & bit:
+                one = f"one of the {sentence}" if kind == "data" else f"a lane's value ({sentence})"
+                provenance = provenance & ~bit | self.reasons.bit("uniform", f"{one}, given to a whole warp")
         return provenance
 
 

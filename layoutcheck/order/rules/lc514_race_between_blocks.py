@@ -11,7 +11,8 @@ covers its own stores alone, and another block loads what other warps of its blo
 
 The rule compares block (0, 0, 0) with the first block outside its cluster in each direction of the grid. It
 reports nothing about addresses that depend on dynamic layouts or loaded values, about atomics and TMA copies, and
-about one line by which several blocks write the same bytes (usually with the same value). Of a kernel with release and acquire,
+about one line by which several blocks write the same bytes (usually with the same value; it is reported if each thread's
+number is made of other elements of global memory, by arithmetic alone). Of a kernel with release and acquire,
 or with a fence at the scope of the GPU, nothing else is checked. Stores behind an acquire are left alone, and so are kernels
 with inline PTX that orders, and kernels whose releases stand in branches that are not taken.
 

@@ -1,9 +1,10 @@
-"""LC535 never-read: each warp stores a number, and what reads these numbers leaves some out.
+"""LC535 never-read: threads store partial results, and what reads them leaves some out.
 
 ## What it means
 
 One lane of each warp stores a number to shared memory, as its part of a sum or a maximum over the block. Every thread that
-reads these numbers reads the same ones, and not those of the warps that are named: their part is lost.
+reads these numbers reads the same ones, and not those of the warps that are named: their part is lost. The same holds if more
+lanes store what they have summed, as in a sum by columns or by halves, and if nothing reads what any of them stores.
 
 ## Why
 
@@ -32,14 +33,27 @@ from layoutcheck.sources.traced import KernelPlace
 
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The warp whose number is left out, and a thread that reads the others."""
-    store, read = places[0], places[1]
-    count, of = problem.facts["read"], problem.facts["of"]
+    store, count, of = places[0], problem.facts["read"], problem.facts["of"]
     first = problem.first
     assert first is not None
-    return f"{line(read)} reads the numbers of {count} of {of} warps that {line(store)} stores", (
-        f"{does(store).capitalize()} the number of warp {problem.facts['warp']} to byte {first.address} of shared memory, and "
-        f"nothing reads it. {does(read).capitalize()} those of {count} other warps."
+    at = f"byte {first.address} of shared memory"
+    if len(places) < 2:
+        return f"nothing reads the {of} partial results that {line(store)} stores", (
+            f"{does(store).capitalize()} a sum or a maximum to {at}, and nothing reads what any thread stores there."
+        )
+    read, warp = places[1], problem.facts["warp"]
+    stored = (
+        f"{does(store).capitalize()} the number of warp {warp}"
+        if warp != -1
+        else f"{does(store).capitalize()} a partial result"
     )
+    title = (
+        f"{line(read)} reads the numbers of {count} of {of} warps that {line(store)} stores"
+        if warp != -1
+        else f"{line(read)} reads {count} of {of} partial results that {line(store)} stores"
+    )
+    others = "of other warps" if warp != -1 else "of the same statement"
+    return title, f"{stored} to {at}, and nothing reads it. {does(read).capitalize()} {count} {others}."
 
 
 FLAGGED = """
