@@ -32,9 +32,7 @@ The input of `check` is one object on each line. Its keys are the options of `ex
 import json, subprocess, sys
 
 done = subprocess.run(
-    [sys.executable, "-m", "layoutcheck", "check", "--fixes", "--jsonl", "copies.jsonl"],
-    capture_output=True,
-    text=True,
+    [sys.executable, "-m", "layoutcheck", "check", "--jsonl", "copies.jsonl"], capture_output=True, text=True
 )
 good, bad, unusable = map(json.loads, done.stdout.splitlines())
 assert done.returncode == 2  # because of the third; the others were still checked
@@ -44,7 +42,7 @@ assert bad["fixes"][0]["strategy"] == "match-layout"
 assert unusable["error"]["message"]
 ```
 
-Without `--fixes` no fix is looked for, and `obstacle` says so: fixes take four times as long as all the rest.
+With `--no-fixes` no fix is looked for, and `obstacle` says so: fixes take four times as long as all the rest.
 """
 
 

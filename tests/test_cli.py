@@ -321,7 +321,7 @@ def test_rubbish_on_stdin() -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_a_line_pays_for_fixes_where_they_are_asked_for(
+def test_a_line_pays_for_no_fixes_where_none_are_wanted(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
@@ -334,7 +334,7 @@ def test_a_line_pays_for_fixes_where_they_are_asked_for(
     file = tmp_path / "copies.jsonl"
     file.write_text("".join(json.dumps({"src": G, "dst": each, "atom": "cp.async", "bits": 128}) + "\n"
                             for each in (SCATTERED, S)))  # fmt: skip
-    for more, obstacle in (([], "not looked for: `check --fixes` does"), (["--fixes"], "looked for")):
+    for more, obstacle in ((["--no-fixes"], "not looked for: --no-fixes"), ([], "looked for")):
         assert run(["check", "--jsonl", str(file), *more]) == 1
         wrong, legal = map(json.loads, capsys.readouterr().out.splitlines())
         assert (wrong["fixes"], wrong["obstacle"], legal["obstacle"]) == ([], obstacle, None)
@@ -342,7 +342,9 @@ def test_a_line_pays_for_fixes_where_they_are_asked_for(
     assert run(["check", "--jsonl", str(file), "--format", "text"]) == 1
     assert "no fix: looked for" in capsys.readouterr().out
     for words in (["--format", "text"], ["--compare", str(file)]):
-        assert "--fixes is not used" in refused(capsys, "check", "--jsonl", str(file), "--fixes", *words)
+        assert "--no-fixes is not used" in refused(
+            capsys, "check", "--jsonl", str(file), "--no-fixes", *words
+        )
 
 
 def test_many_copies(tmp_path: Path, capsys: Captured) -> None:

@@ -102,7 +102,7 @@ def written(words: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str
 def agree(requests: list[dict[str, Any]], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = folder / "copies.jsonl"
     file.write_text("".join(json.dumps(one) + "\n" for one in requests))
-    status, lines = written(["check", "--fixes", "--jsonl", str(file)], monkeypatch)
+    status, lines = written(["check", "--jsonl", str(file)], monkeypatch)
     _, texts = written(["check", "--jsonl", str(file), "--format", "text"], monkeypatch)
     worst = 0
     fixture = Checker()

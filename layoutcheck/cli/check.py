@@ -30,7 +30,9 @@ def check(
     strict: Strict = False,
     compiler: Compiler = False,
     everything: Annotated[bool, Option("of text: every fix's code, all findings in full", "--all")] = False,
-    fixes: Annotated[bool, Option("of json: look for fixes, too (text has them)")] = False,
+    no_fixes: Annotated[
+        bool, Option("of json: look for no fixes, which is ten times quicker", "--no-fixes")
+    ] = False,
     compare: Annotated[
         Path | None, Option("an earlier run's JSON: print what became better or worse instead")
     ] = None,
@@ -49,15 +51,15 @@ def check(
     must_be_others((jsonl, compare), output)
     if compare is not None:
         refuse_beside(
-            "--compare tells and fails on what is worse", strict=strict, all=everything, fixes=fixes
+            "--compare tells and fails on what is worse", strict=strict, all=everything, no_fixes=no_fixes
         )
     if format_ != "json":
-        refuse_beside("the fixes of a JSON report", fixes=fixes)
+        refuse_beside("of JSON alone", no_fixes=no_fixes)
     before = None if compare is None else _earlier(compare)
     sink = Sink(output, everything)
     apart = before is not None or file_of(output) is not None or not sys.stdout.isatty()
     with bar(("check",)) if apart and Path(jsonl).is_file() else nullcontext() as progress:
-        checked = _checked(jsonl, fixes or format_ == "text", compiler, progress)
+        checked = _checked(jsonl, not no_fixes and compare is None, compiler, progress)
         if before is not None:
             return _compared(before, [one for batch in checked for one in batch], format_, sink)
         status = 0
@@ -127,7 +129,7 @@ def _record(number: int, line: str, fixes: bool) -> Outcome:
             record.copy, assumptions=record.assumptions, subject=record.subject or f"line {number}"
         )
         if not fixes and report.verdict in NEEDY:
-            return replace(report, repairs=repairs((), "not looked for: `check --fixes` does"))
+            return replace(report, repairs=repairs((), "not looked for: --no-fixes"))
         return report
     except InputError as error:
         return Failure(f"line {number}", error)
