@@ -248,11 +248,7 @@ def _notes(kernel: WatchedKernel, replays: Replays, calls: Calls) -> None:
 
 def _within(kernel: WatchedKernel) -> bool:
     """Whether anything happens within a block that needs an order."""
-    return any(
-        one.kind not in ("read", "write", "atomic") or one.space != "gmem"
-        for m in kernel.meanings.values()
-        for one in m.all
-    )
+    return any(m.within for m in kernel.meanings.values())
 
 
 def _crowded(kernel: WatchedKernel, budget: Budget) -> bool:

@@ -47,6 +47,7 @@ from layoutcheck.sources.mlir import Operation
 
 MOST_EVENTS = 150_000  # of one block; a kernel that does more is judged by its beginning
 MOST_TILES = 4  # turns of a loop over tiles, which asks a scheduler for the next one
+GUESSED_TURNS = 3  # of one that ends by what only a run knows: a ring of two slots comes round
 HANDED_OUT = "the hardware hands out"
 _DATA = ("data", "blocked")
 
@@ -101,6 +102,11 @@ class WatchedKernel:
                 around = around.parent_operation
         return list(found)
 
+    def schedulers(self) -> list[Operation]:
+        """Those of them in which more happens than accesses of global memory, as in a search or a poll."""
+        within = {op for op, m in self.meanings.items() if m.within}
+        return [loop for loop in self.tiles() if not within.isdisjoint(loop.walk())]
+
     def watch(
         self, block: tuple[int, int, int] = (0, 0, 0), token: int = 0, budget: Budget | None = None,
         tiles: int = MOST_TILES, contents: Contents | None = None,
@@ -141,6 +147,7 @@ class Program:
         self.steps = self.flow.steps(kernel.operation.regions[0].blocks[0], fast=False)
         self.known = dict(self.machine.reasons.known)
         self.tiles = kernel.tiles()
+        self.flow.most_guessed = dict.fromkeys(kernel.schedulers(), GUESSED_TURNS)
 
     def run(
         self, kernel: WatchedKernel, watched: Watched, budget: Budget, tiles: int, contents: Contents | None
@@ -151,7 +158,6 @@ class Program:
         reasons.taken = INPUT if contents is not None else frozenset()
         flow.restart()
         flow.tick, flow.most_turns = budget.check, dict.fromkeys(self.tiles, tiles)
-        flow.most_guessed = tiles
         self.recorder.restart(watched, tiles, contents, kernel.whole)
         enter(kernel.operation, machine, flow, kernel.given, kernel.types)
         with np.errstate(all="ignore"):

@@ -93,6 +93,11 @@ class Meaning:
         return (self, *self.more)
 
     @property
+    def within(self) -> bool:
+        """Whether it does more than access global memory: it matters within a block."""
+        return any(m.kind not in ("read", "write", "atomic") or m.space != "gmem" for m in self.all)
+
+    @property
     def needs(self) -> list[Value]:
         """The values whose numbers are recorded."""
         return [value for one in self.all for value in (*one.operands, *one.box)]

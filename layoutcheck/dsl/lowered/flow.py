@@ -23,12 +23,12 @@ class Flow:
     gives what carries state through loops, which many runs never ask for. `tags` gives the tag under which an
     operation is recorded, `made_by` that of what it was lowered from. `consecutive` runs all iterations of
     all loops in full, in order, but those of `ends_only`; a loop that ends by a loaded value is run
-    `most_guessed` times, and a loop of `most_turns` no more often than it says. With `each_once` besides, a
-    loop whose turns repeat what they do runs in full until then. A loop whose end rests on what only a run
-    knows has `least_turns` at least, as with other numbers. `shortened` are the loops some of whose turns
-    were not run in full. `left` says what the compiler leaves of a load or store. `tick` is called before
-    every run of a block, and may raise. Both arms of a branch are run wherever `either` says so of what its
-    condition rests on.
+    once, or as often as `most_guessed` says, and a loop of `most_turns` no more often than it says. With
+    `each_once` besides, a loop whose turns repeat what they do runs in full until then. A loop whose end
+    rests on what only a run knows has `least_turns` at least, as with other numbers. `shortened` are the
+    loops some of whose turns were not run in full. `left` says what the compiler leaves of a load or store.
+    `tick` is called before every run of a block, and may raise. Both arms of a branch are run wherever
+    `either` says so of what its condition rests on.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Flow:
         self.either: Callable[[int], bool] = _never
         self.most_turns: dict[Operation, int] = {}
         self.least_turns = 0
-        self.most_guessed = 1
+        self.most_guessed: dict[Operation, int] = {}
         self.restart()
 
     def restart(self) -> None:
