@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from layoutcheck.check import Report
+from layoutcheck.digits import many
 from layoutcheck.findings import VERDICTS
 from layoutcheck.judge import judge_traced
 from layoutcheck.lint.analyse import of_report
@@ -18,7 +20,8 @@ from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, TracedC
 
 _REPORTED = ("rejected", "wrong", "slow")
 _OF_THE_DSL = ("DSL", "OpError")  # how the names of its own errors begin
-_MOST_CALLERS = 3
+_MOST_CALLERS, _MOST_ALIKE = 3, 3
+_NUMBER = re.compile(r"[0-9]+")
 
 
 @dataclass(slots=True)
@@ -92,7 +95,7 @@ def judge(runs: Iterable[CaseRun]) -> JudgedCases:
         surprise = None if broken else unexpected(run, verdict, frozenset(codes))
         if surprise is not None:
             out.findings.append(surprise)
-    out.findings = _once(out.findings)
+    out.findings = list(_alike(_once(out.findings)))
     return out
 
 
@@ -201,3 +204,26 @@ def _once(findings: list[LintFinding]) -> list[LintFinding]:
         replace(finding, evidence={**finding.evidence, "cases": list(dict.fromkeys(cases[key]))})
         for key, finding in found.items()
     ]
+
+
+def _alike(findings: Iterable[LintFinding]) -> Iterator[LintFinding]:
+    """Of slow copies of a place whose titles differ in numbers alone the worst, which names the others.
+
+    How many there are depends on the shapes that a suite happens to build.
+    """
+    groups: dict[Any, list[LintFinding]] = {}
+    for finding in findings:
+        title = _NUMBER.sub("", finding.title) if finding.severity == "slow" else finding.title
+        key = (finding.path, finding.line, finding.column, finding.code, finding.severity, title)
+        groups.setdefault(key, []).append(finding)
+    for same in groups.values():
+        worst = max(same, key=lambda one: (one.evidence.get("ratio", 0), one.title))
+        others = sorted(one.title for one in same if one is not worst)
+        if not others:
+            yield worst
+            continue
+        named = "; ".join(others[:_MOST_ALIKE]) + ("; ..." if len(others) > _MOST_ALIKE else ".")
+        message = f"{worst.message} {many(len(others), 'copy', 'copies')} more there: {named}"
+        cases = dict.fromkeys(case for one in same for case in one.evidence["cases"])
+        evidence = {**worst.evidence, "alike": others, "cases": list(cases)}
+        yield replace(worst, message=message, evidence=evidence)

@@ -29,6 +29,8 @@ from layoutcheck.dsl.trace import trace_script
 from layoutcheck.gate import NO_GATE
 from layoutcheck.lint.cache import Cache, tool_version
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.judged import _alike
 from layoutcheck.lint.run import _silent, _skipped
 from layoutcheck.lint.runs import imports_of, shorten, trace, unchanged
 from layoutcheck.settings import Settings
@@ -415,6 +417,29 @@ def test_a_file_whose_name_begins_with_a_dash_is_no_option(
     assert run(["ci", "--list"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "./-V.py  (sm_90a)", "-m pytest -q ./-h_test.py  (sm_90a)",
+    ]  # fmt: skip
+
+
+def test_slow_copies_of_a_place_that_differ_in_numbers_are_one_finding() -> None:
+    """The worst one; another side, another line, and what is wrong have their own."""
+
+    def found(title: str, line: int = 7, severity: str = "slow", case: str = "a") -> LintFinding:
+        ratio = int(title[0])
+        return LintFinding(
+            "LC301", severity, "k.py", line, 5, title, "Why.", evidence={"ratio": ratio, "cases": [case]}
+        )
+
+    titles = [f"{ways}-way conflict: {n} for 8" for ways, n in ((2, 16), (4, 32), (2, 64), (2, 8), (3, 9))]
+    worst, *others = _alike(
+        [found(one, case=case) for one, case in zip(titles, "abcda", strict=True)]
+        + [found(titles[0], line=8), found("2-way conflict there: 16 for 8")]
+        + [found(one, severity="wrong") for one in titles[:2]]
+    )
+    assert worst.title == titles[1] and worst.evidence["cases"] == ["a", "b", "c", "d"]
+    assert worst.evidence["alike"] == sorted([titles[0], *titles[2:]])
+    assert worst.message == f"Why. 4 copies more there: {'; '.join(worst.evidence['alike'][:3])}; ..."
+    assert [(one.line, one.severity, one.message) for one in others] == [
+        (8, "slow", "Why."), (7, "slow", "Why."), (7, "wrong", "Why."), (7, "wrong", "Why."),
     ]  # fmt: skip
 
 
