@@ -348,6 +348,9 @@ def _ending(
     known = (status in _TESTS_FAILED and collector.tests_failed) or (
         status == _NO_TESTS and collector.all_skipped
     )
+    if status == _NO_TESTS and suite and not known:
+        left = many(len(collector.outcomes.skipped), "test")
+        return TraceFailure("exited", f"pytest ran no test: {left} skipped or deselected")
     if status and not collector.outcomes.raised and not known:
         return TraceFailure("exited", f"the script ended with status {status}")
     return None

@@ -222,7 +222,7 @@ PYTEST_ENDS = {  # a file beside the tests, of which the last fails, and what is
     ),
     "conftest raises": ("conftest.py", "raise RuntimeError", "the script ended with status 4"),
     "an option is missing": ("pytest.ini", "[pytest]\naddopts = --nope", "the script ended with status 4"),
-    "no tests": ("pytest.ini", "[pytest]\naddopts = -k nothing", "the script ended with status 5"),
+    "no tests": ("pytest.ini", "[pytest]\naddopts = -k nothing", "pytest ran no test: 3 tests skipped"),
     "the first failure": ("pytest.ini", "[pytest]\naddopts = -x", "test_it.py::test_c: ValueError"),
     "only collected": ("pytest.ini", "[pytest]\naddopts = --co", "test_it.py::test_c: ValueError"),
     "one step": (
