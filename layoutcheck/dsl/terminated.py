@@ -8,8 +8,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from layoutcheck.sources.traced import Trace, TraceFailure
+if TYPE_CHECKING:
+    from layoutcheck.sources.traced import Trace
 
 ENDED = "SIGTERM came before it had ended"
 _SAME_SIGNAL_SECONDS = 1.0
@@ -54,4 +56,6 @@ def sigterm_raises() -> Iterator[None]:
 
 def unseen() -> Trace:
     """The trace of a program of which nothing was seen before the signal."""
+    from layoutcheck.sources.traced import Trace, TraceFailure
+
     return Trace(failures=(TraceFailure("ended", ENDED),))
