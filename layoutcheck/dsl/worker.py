@@ -2,12 +2,12 @@
 
 Reads one request a line from standard input, `{"task": ..., "items": [...]}`, and answers with one JSON
 line an item, in order. MLIR is imported first, and the DSL's Python, which takes four times as long, when
-the task "complete" asks for it. An MLIR context stays open. Every batch runs in a fork of this process, so
+the task "complete" asks for it. An MLIR context stays open. The work is done in a fork of this process, so
 that
 
-- an input that kills the compiler (SIGABRT, SIGFPE) costs one fork (10 ms): the item is answered
+- an input that kills the compiler (SIGABRT, SIGFPE) costs one fork (20 ms): the item is answered
   `{"died": signal, "said": its last words}` and a fresh fork takes the rest;
-- the types that the context never forgets die with the fork, and memory stays flat.
+- the types that the context never forgets die with the fork after a `BATCH`, and memory stays flat.
 
 Tasks, an item being a dict of operand types as text (`layoutcheck.dsl.session.item`):
 
@@ -28,6 +28,7 @@ import contextlib
 import gc
 import json
 import os
+import pickle
 import re
 import resource
 import sys
@@ -36,7 +37,7 @@ from collections.abc import Callable, Generator, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.dsl.imports import bare, uncollected
 from layoutcheck.dsl.session import COMPLETE, WITH_PARENT
@@ -64,8 +65,8 @@ TASKS: dict[str, Callable[[Item], Item]] = {
     "compile": compile_module,
     "program": compile_program,
 }
-# Items a fork, which bound what its copy of the context grows by: a verdict leaves a kilobyte or two (types
-# are kept forever), a lowered kernel its binary and more.
+# Items that a fork works on, which bound what its copy of the context grows by: a verdict leaves a kilobyte
+# or two (types are kept forever), a lowered kernel its binary and more.
 BATCH = {
     "verify": 10_000,
     "parse": 10_000,
@@ -113,6 +114,7 @@ def main() -> None:
         request = json.loads(line)
         if request["task"] == COMPLETE:
             context.close()
+            end_fork()
             forget()
             try:
                 with uncollected():
@@ -126,6 +128,7 @@ def main() -> None:
         prepare(request["items"], request["task"])
         for answer in forked(request["items"], request["task"]):
             say(answers, answer)
+    end_fork()
 
 
 def opened() -> contextlib.ExitStack:
@@ -147,6 +150,7 @@ def prepare(items: list[Item], task: str) -> None:
     for name in new:
         sys.modules[name] = _imported(name)  # None is not tried again, for each operation, by MLIR
     if new:
+        end_fork()
         gc.freeze()
 
 
@@ -199,7 +203,7 @@ def forked(items: list[Item], task: str) -> Iterator[Item]:
     done = alone = 0  # items before `alone` are worked on one by one: their group died
     while done < len(items):
         size, stop = (1, alone) if done < alone else (group, min(done + BATCH[task], len(items)))
-        status = yield from one_fork(items[done:stop], task, size)
+        status = yield from in_fork(items[done:stop], task, size)
         done += status.answered
         if status.signal and size == 1:
             yield {"died": status.signal, "said": status.said}
@@ -208,45 +212,95 @@ def forked(items: list[Item], task: str) -> Iterator[Item]:
             alone = min(done + size, len(items))
 
 
-class Status:
-    """How a fork ended: items answered, the signal that killed it (0: none), and what it said then."""
+class Status(NamedTuple):
+    """What came of some items: the number answered; the signal that ended the fork, 0 for none; its words."""
 
-    answered = 0
-    signal = 0
-    said = ""
+    answered: int
+    signal: int = 0
+    said: str = ""
 
 
-def one_fork(items: list[Item], task: str, size: int) -> Generator[Item, None, Status]:
-    """Stream the answers of one fork, and return how it ended."""
-    status = Status()
-    inlet, outlet = os.pipe()
-    errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed below, in both processes
-    pid = os.fork()
-    if pid == 0:
+class Fork:
+    """A fork of this process, which works on what it is given until that kills it."""
+
+    def __init__(self) -> None:
+        given, into = os.pipe()
+        out, answers = os.pipe()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the fork
+        self.spent = 0.0  # of a `BATCH`
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(into)
+            os.close(out)
+            self._serve(given, answers)
+        os.close(given)
+        os.close(answers)
+        self._into, self._out = os.fdopen(into, "wb"), os.fdopen(out)
+
+    def _serve(self, given: int, answers: int) -> None:
         if WITH_PARENT in sys.argv:
             end_with_parent()
-        os.close(inlet)
         code = 1
         try:
-            os.dup2(errors.fileno(), 2)  # LLVM's last words, and its stack traces
-            with os.fdopen(outlet, "w") as stream:
-                for answer in lower(items, size) if task == "lower" else map(TASKS[task], items):
-                    say(stream, answer)
+            os.dup2(self.errors.fileno(), 2)  # LLVM's last words, and its stack traces
+            with os.fdopen(given, "rb") as asked, os.fdopen(answers, "w") as stream:
+                while True:
+                    try:
+                        items, task, size = pickle.load(asked)
+                    except EOFError:
+                        break
+                    for answer in lower(items, size) if task == "lower" else map(TASKS[task], items):
+                        say(stream, answer)
             code = 0
         finally:
             os._exit(code)
-    os.close(outlet)
-    with os.fdopen(inlet) as stream:
-        for line in stream:
-            status.answered += 1
+
+    def answers(self, items: list[Item], task: str, size: int) -> Iterator[Item]:
+        """An answer for each item, as long as it lives."""
+        self.spent += len(items) / BATCH[task]
+        os.ftruncate(self.errors.fileno(), 0)
+        os.lseek(self.errors.fileno(), 0, os.SEEK_SET)  # the fork writes where this is
+        with contextlib.suppress(BrokenPipeError):
+            pickle.dump((items, task, size), self._into)
+            self._into.flush()
+        for _, line in zip(items, self._out, strict=False):
             yield json.loads(line)
-    _, wait = os.waitpid(pid, 0)
-    status.signal = os.WTERMSIG(wait) if os.WIFSIGNALED(wait) else os.WEXITSTATUS(wait)
-    with errors:
-        if status.signal:
-            errors.seek(0)
-            status.said = errors.read(_WORDS).decode(errors="replace")
-    return status
+
+    def is_gone(self) -> bool:
+        """Whether it ended while it had nothing to do, as one that the system ends for its memory."""
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def end(self) -> tuple[int, str]:
+        """Wait for it: the signal that killed it, 0 for none, and its last words."""
+        with contextlib.suppress(BrokenPipeError):
+            self._into.close()
+        self._out.close()
+        _, wait = os.waitpid(self.pid, 0)
+        with self.errors:
+            self.errors.seek(0)
+            said = self.errors.read(_WORDS).decode(errors="replace")
+        return os.WTERMSIG(wait) if os.WIFSIGNALED(wait) else os.WEXITSTATUS(wait), said
+
+
+_forks: list[Fork] = []  # the one that works, if any
+
+
+def end_fork() -> tuple[int, str]:
+    """End the fork that works, whose imports are the older ones; how it ended."""
+    return _forks.pop().end() if _forks else (0, "")
+
+
+def in_fork(items: list[Item], task: str, size: int) -> Generator[Item, None, Status]:
+    """Stream the answers of the fork that works, or of a new one if that has had enough."""
+    if _forks and (_forks[0].is_gone() or _forks[0].spent + len(items) / BATCH[task] > 1):
+        end_fork()
+    if not _forks:
+        _forks.append(Fork())
+    answered = 0
+    for answer in _forks[0].answers(items, task, size):
+        answered += 1
+        yield answer
+    return Status(answered, *(end_fork() if answered < len(items) else ()))
 
 
 if __name__ == "__main__":

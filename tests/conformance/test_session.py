@@ -77,6 +77,20 @@ def test_answers_stay_in_order_around_what_kills_the_compiler(dsl: Session, bare
     assert said[1].message == "the compiler dies of SIGABRT"
 
 
+def test_a_fork_goes_on_with_the_next_question_and_one_that_was_ended_meanwhile_costs_no_answer() -> None:
+    with Session() as session:
+        assert session.pid is not None
+        assert verify([GOOD], session=session)[0].accepted
+        (fork,) = descendants(session.pid) - {session.pid}
+        assert verify([BAD], session=session)[0].outcome == "rejected"
+        assert fork in descendants(session.pid)
+        os.kill(fork, signal.SIGKILL)
+        while fork in descendants(session.pid):
+            time.sleep(0.01)
+        assert verify([GOOD], session=session)[0].accepted
+        assert verify([DEADLY, GOOD], session=session)[1].accepted
+
+
 def test_no_copies_no_answers(dsl: Session) -> None:
     assert verify([], session=dsl) == []
     assert lower([], session=dsl) == []
