@@ -300,7 +300,8 @@ def in_fork(items: list[Item], task: str, size: int) -> Generator[Item, None, St
     for answer in _forks[0].answers(items, task, size):
         answered += 1
         yield answer
-    return Status(answered, *(end_fork() if answered < len(items) else ()))
+    signal, said = end_fork() if answered < len(items) else (0, "")
+    return Status(answered, signal, said)
 
 
 if __name__ == "__main__":
