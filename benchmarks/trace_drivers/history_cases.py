@@ -82,6 +82,23 @@ def quack_gather_k():
     gemm(made(768, 1024).T.contiguous().T, made(512, 1024), cu_seqlens_k=ends, A_idx=rows, tuned=False)
 
 
+def quack_nvfp4_192():
+    """Two tiles of N, each of one and a half blocks of scale factors."""
+    import cutlass
+    from quack.blockscaled.utils import (
+        compile_blockscaled_gemm_tvm_ffi,
+        create_blockscaled_operand_tensor,
+        create_blockscaled_scale_tensor,
+    )
+
+    m, n, k, fp4, fp8 = 256, 384, 256, cutlass.Float4E2M1FN, cutlass.Float8E4M3FN
+    tensors = [create_blockscaled_operand_tensor(1, rows, k, False, fp4)[1] for rows in (m, n)]
+    tensors.append(create_blockscaled_operand_tensor(1, m, n, False, cutlass.Float32, init="empty")[1])
+    tensors += [create_blockscaled_scale_tensor(1, rows, k, 16, fp8)[1] for rows in (m, n)]
+    kinds = (fp4, fp8, 16, cutlass.Float32, (128, 192), (1, 1))
+    compile_blockscaled_gemm_tvm_ffi(*kinds, *tensors)(*tensors)
+
+
 def quack_add_224():
     from quack.gemm_config import GemmConfig
     from quack.gemm_interface import gemm_tuned
@@ -169,6 +186,14 @@ def attended(head_dim, rows=512, columns=512, heads=4, kv_heads=4, value_dim=Non
 
 def flash_forward():
     attended(128)
+
+
+def flash_forward_long():
+    """More bytes of keys and values than a 32-bit integer counts, so many that their product is negative."""
+    from flash_attn.cute.interface import flash_attn_func
+
+    keys, values = (torch.empty(1, 1 << 22, 1, 128, device="cuda", dtype=BF16) for _ in "kv")
+    flash_attn_func(made(1, 2048, 8, 128), keys, values, causal=True)
 
 
 def flash_forward_short():
@@ -510,6 +535,23 @@ def flashinfer_delta_rule_pool():
         initial_state_source=made(pool, value_heads, width, width),
         initial_state_indices=torch.arange(12, 16, device="cuda", dtype=torch.int32),
         intermediate_states_buffer=made(batch, steps, value_heads, width, width),
+    )  # fmt: skip
+
+
+def flashinfer_delta_rule_half():
+    """Queries, keys and values of FP16, which the interface allows."""
+    flashinfer_stubbed(".gdn_kernels")
+    from flashinfer.gdn_kernels.gdn_decode_bf16_state import gated_delta_rule_mtp
+
+    batch, steps, heads, value_heads, width = 4, 2, 16, 32, 128
+    half = torch.float16
+    gated_delta_rule_mtp(
+        made(value_heads, dtype=F32), made(batch, steps, value_heads, dtype=half),
+        made(value_heads, dtype=F32), q=made(batch, steps, heads, width, dtype=half),
+        k=made(batch, steps, heads, width, dtype=half), v=made(batch, steps, value_heads, width, dtype=half),
+        b=made(batch, steps, value_heads, dtype=half),
+        initial_state_source=made(batch, value_heads, width, width),
+        initial_state_indices=torch.arange(batch, device="cuda", dtype=torch.int32),
     )  # fmt: skip
 
 
@@ -865,6 +907,19 @@ def cudnn_grouped_relu():
         norm_const_tensor=made(1, dtype=F32), prob_tensor=made(m, 1, 1, dtype=F32), d_dtype=fp8,
         sf_vec_size=32,
     )  # fmt: skip
+
+
+def torch_scatter_add():
+    """Rows of 32 bytes, one a stage."""
+    import importlib.util
+
+    path = Path("scatter_add/tma_kernel.py").resolve()
+    spec = importlib.util.spec_from_file_location("torch._native.ops.scatter_add.tma_kernel", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    rows = torch.randint(0, 256, (4096,), device="cuda")
+    module.tma_scatter_add_into(made(256, 8, dtype=F32), rows, made(4096, 8, dtype=F32))
 
 
 if __name__ == "__main__":

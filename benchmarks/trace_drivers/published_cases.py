@@ -197,6 +197,58 @@ def sglang_others() -> None:
         tried(norms, "fused_scale_residual_norm_scale_shift", x, x, gate, weight, bias, gate, gate, kind)
 
 
+def torch_scatter() -> None:
+    """Operators of torch's own that are kernels in CuTe DSL."""
+    part, rows = "torch._native.ops.scatter_add.", torch.randint(0, 256, (4096,), device="cuda")
+    for width, dtype in ((8, F32), (640, BF16)):
+        out, src = plain(256, width, dtype=dtype), plain(4096, width, dtype=dtype)
+        tried(part + "tma_kernel", "tma_scatter_add_into", out, rows, src)
+        tried(part + "vec_scatter_kernel", "vec_scatter_add_into", out, rows, src)
+
+
+def torch_topk() -> None:
+    part = "torch._native.ops.topk.cutedsl_kernels"
+    for count, width in ((16, 64), (32, 256)):
+        tried(part, "topk_register", plain(512, width, dtype=F32), count)
+    for same in (False, True):
+        tried(part, "topk_radix", plain(512, 4096, dtype=F32), 64, deterministic=same)
+
+
+def cudnn_compressor() -> None:
+    tokens, width, starts = 1024, 128, torch.tensor([0, 400, 1024], device="cuda", dtype=torch.int32)
+    for ratio in (4, 128):
+        ends = torch.tensor([0, 400 // ratio, 400 // ratio + 624 // ratio], device="cuda", dtype=torch.int32)
+        given = (plain(tokens, 2 * width), plain(tokens, 2 * width), plain(ratio, 2 * width, dtype=F32))
+        tried("cudnn.csa.compressor.api", "csa_compressor_forward_wrapper", *given, starts, ends, ratio)
+        tried("cudnn.csa.compressor.api", "csa_compressor_backward_wrapper", *given, starts, ends,
+              plain(int(ends[-1]), width), ratio)  # fmt: skip
+
+
+def cudnn_conv1d() -> None:
+    x, weight, starts = plain(1, 1024, 256), plain(256, 4), torch.tensor([0, 400, 1024], device="cuda").int()
+    part = "cudnn.causal_conv1d_bulk_sm100.api"
+    for ends in (None, starts):
+        tried(part, "causal_conv1d_bulk_fwd_wrapper_sm100", x, weight, ends)
+
+
+def cudnn_hadamard() -> None:
+    tried("cudnn.rmsnorm_rht_amax.api", "rmsnorm_rht_amax_wrapper_sm100", plain(512, 4096), plain(4096))
+
+
+def cudnn_selected() -> None:
+    """Sparse attention: blocks of keys that are chosen, and chosen ones read."""
+    rows, width, starts = 1024, 128, torch.tensor([0, 1024], device="cuda", dtype=torch.int32)
+    part = "cudnn.native_sparse_attention."
+    q, k, v = plain(rows, 16, width), plain(rows, 1, width), plain(rows, 1, width)
+    blocks = torch.zeros(rows, 1, 16, device="cuda", dtype=torch.int32)
+    counts = torch.full((rows, 1), 16, device="cuda", dtype=torch.int32)
+    tried(part + "selection.api", "selection_attention_wrapper", q, k, v, blocks, counts, starts, starts,
+          max_s_q=rows, max_s_k=rows)  # fmt: skip
+    few = torch.tensor([0, rows // 32], device="cuda").int()
+    heads = (q, k[: rows // 32], plain(rows, 16, dtype=F32))
+    tried(part + "top_k.api", "topk_reduction_wrapper", *heads, starts, few, rows, rows // 32)
+
+
 CASES: dict[str, Callable[..., None]] = {
     name: one
     for name, one in globals().items()
