@@ -46,7 +46,7 @@ class Kernel:
     say where the evaluation was cut short. `contents`, `again` and `shortened` are those of `Evaluated`.
     `roomy` gives its grid if its tensors' modes lie apart (`room.py`), None where that is not known. `called`
     gives its operations with the numbers of the program's largest call, none where that is not known.
-    `turned` gives them with two turns at least of each loop that other numbers let run so often.
+    `turned` gives them as `faults.in_turns` does.
     """
 
     name: str
@@ -62,7 +62,9 @@ class Kernel:
     operation: Operation | None = field(default=None, compare=False, repr=False)
     roomy: Callable[[], Grid | None] = field(default=lambda: None, compare=False, repr=False)
     called: Callable[[], dict[str, LoweredOp]] = field(default=dict, compare=False, repr=False)
-    turned: Callable[[], dict[str, LoweredOp]] = field(default=dict, compare=False, repr=False)
+    turned: Callable[[], Sequence[tuple[bool, dict[str, LoweredOp]]]] = field(
+        default=tuple, compare=False, repr=False
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
 SURE = ("static", "arguments")
 KNOWN = (*SURE, "uniform")
+_ODD = 4097
 _READS = ("ld", "load", "prefetch")
 _NO_ORDER = "its tensor's type does not say which mode is contiguous, and no call of the program does"
 
@@ -111,12 +112,22 @@ def in_call(kernel: Kernel, call: Numbers) -> dict[str, LoweredOp]:
     return lowered_ops(evaluate_kernel(grid.kernel, launched, grid.types.get(kernel.name, [])))
 
 
-def in_turns(kernel: Kernel) -> dict[str, LoweredOp]:
-    """A kernel's operations, by tag, with two turns of each loop that ends by what only a run knows."""
-    if (grid := kernel.grid) is None:
-        return {}
-    types = grid.types.get(kernel.name, [])
-    return lowered_ops(evaluate_kernel(grid.kernel, grid.launch(None), types, least_turns=2))
+def in_turns(kernel: Kernel) -> Iterator[tuple[bool, dict[str, LoweredOp]]]:
+    """A kernel's operations, by tag, with two turns of each loop that ends by what only a run knows.
+
+    Of block 0, and of the one that follows it along all axes: True. Of block 0 with an odd number for all
+    integer arguments, which a caller need not give: False.
+    """
+    grid = kernel.grid
+    given = [] if grid is None else [(True, grid.launch(None)), (False, grid.launch(None, _ODD))]
+    for sure, launched in given:
+        if grid is None or launched is None:
+            continue
+        how, arguments = launched
+        x, y, z = (min(1, size - 1) for size in how.grid)
+        for at in dict.fromkeys(((0, 0, 0), (x, y, z) if sure else (0, 0, 0))):
+            placed, types = (replace(how, index=at), arguments), grid.types.get(kernel.name, [])
+            yield sure, lowered_ops(evaluate_kernel(grid.kernel, placed, types, least_turns=2))
 
 
 def _kind(side: SideCost, op: LoweredOp) -> str:

@@ -176,7 +176,7 @@ class Lowering:
                 self._roomy = text, self._apart(text)
             return self._roomy[1].get(kernel.name)
 
-        return replace(kernel, roomy=roomy, turned=cache(partial(in_turns, kernel)))
+        return replace(kernel, roomy=roomy, turned=cache(lambda: tuple(in_turns(kernel))))
 
     def _apart(self, text: str) -> dict[str, Grid]:
         """The grid of each kernel of a module with room between the modes of its tensors; none if unknown."""

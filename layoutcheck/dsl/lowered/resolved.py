@@ -79,7 +79,8 @@ def _shared_align(traced: TracedCopy, lowered: Lowered, tag: str) -> int:
     """What the addresses in shared memory are multiples of, in bytes, up to 128; 0 where that is not known.
 
     Of the boxes of a TMA copy, and of a copy whose type promises less than its width. A ring's second stage
-    counts, where block 0 takes a single turn with our numbers.
+    counts, where block 0 takes a single turn with our numbers, and so does the next block's. What an integer
+    argument decides is not known.
     """
     kernel, copy = next((k for k in lowered.kernels if tag in k.lowered_ops), None), traced.copy
     if kernel is None or copy is None:
@@ -90,8 +91,9 @@ def _shared_align(traced: TracedCopy, lowered: Lowered, tag: str) -> int:
     known = _align_met(kernel.lowered_ops[tag], short)
     if not known or not any(one % (width or SMEM_ALIGN_BYTES) for one in proved):
         return known
-    further = kernel.turned().get(tag)
-    return known if further is None else min(known, _align_met(further, short) or known)
+    met = [(sure, _align_met(ops[tag], short) or known) for sure, ops in kernel.turned() if tag in ops]
+    known = min([known, *(one for sure, one in met if sure)])
+    return known if all(one >= known for _, one in met) else 0
 
 
 def _align_met(op: LoweredOp, short: bool) -> int:
