@@ -249,6 +249,34 @@ def cudnn_selected() -> None:
     tried(part + "top_k.api", "topk_reduction_wrapper", *heads, starts, few, rows, rows // 32)
 
 
+def lightmoe() -> None:
+    """Tokens that are dealt out to experts, quantised, and summed again."""
+    tokens, topk, experts, width, part = 256, 4, 8, 2048, "lightmoe.kernels."
+    rows = tokens * topk
+
+    def counted(*shape: int) -> torch.Tensor:
+        return torch.zeros(*shape, device="cuda", dtype=torch.int32)
+
+    tried(
+        part + "routing.combine",
+        "moe_finalize",
+        plain(rows, width),
+        counted(rows),
+        plain(tokens, width),
+        topk,
+    )
+    ends = torch.arange(experts + 1, device="cuda", dtype=torch.int32) * (rows // experts)
+    codes = torch.empty(rows, width // 2, device="cuda", dtype=torch.uint8)
+    tiles = rows // 128 + experts  # of 128 rows: each expert may begin in the middle of one
+    scales = torch.empty(tiles * 128 * width // 16, device="cuda", dtype=torch.float8_e4m3fn)
+    steps = plain(1, dtype=F32)
+    tried(part + "quantize.runtime", "nvfp4_quantize_rowwise", plain(rows, width), ends, steps, codes, scales)
+    turned = torch.empty(width, rows // 2, device="cuda", dtype=torch.uint8)
+    tried(
+        part + "quantize.runtime", "nvfp4_quantize_colwise", plain(rows, width), ends, steps, turned, scales
+    )
+
+
 CASES: dict[str, Callable[..., None]] = {
     name: one
     for name, one in globals().items()
