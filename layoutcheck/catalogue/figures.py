@@ -15,7 +15,10 @@ TYPES = {
     "tf32": (32, 11), "fp32": (32, 0), "float32": (32, 0), "f32": (32, 0),
 }  # fmt: skip
 _ROUNDED = [name for name, (_, significand) in TYPES.items() if significand]
-_TYPE = re.compile(rf"(?i)\b(?:torch\.)?(?P<type>{'|'.join(_ROUNDED)})\b")
+_TYPE = re.compile(rf"(?i)\b(?:torch\.|float8_?)?(?P<type>{'|'.join(_ROUNDED)})(?:fn(?:uz)?)?\b")
+_ERROR = re.compile(
+    r"(?i)\bmax(?:imum)?[ _](?:abs\w*[ _])?(?:error|diff\w*)\W{0,3}(?:(?:reaches|of|is|was) (?:up to )?)?(?P<error>[0-9]{0,3}\.[0-9]*[1-9])\b"
+)
 _EXTENT = re.compile(
     r"\b(?P<name>[KNM]|lda|ldb|ldc|ld|head_?dim|hidden(?:_size)?) ?= ?(?P<extent>[0-9]{2,6})\b"
 )
@@ -25,17 +28,24 @@ _WIDTH = re.compile(
 _OF_VECTORS = re.compile(
     r"(?i)vector|向量|\balign|num_bits_per_copy|128[- ]?bit|16[- ]byte|\bLDG|ld\.global|misalign|coalesc"
 )
+_COARSE = 8  # bits of a significand whose steps are seen in a result
 _VECTOR = 16  # bytes of the widest access
 
 
 def told(folded: str) -> tuple[str, ...]:
     """What the figures of a text decide; none where it has not both of a pair."""
-    return (*_rounding(folded), *_rows(folded))
+    return (*_rounding(folded), *_step(folded), *_rows(folded))
+
+
+def _typed(folded: str) -> re.Match[str] | None:
+    """The first type that a text names; of FP8 the first that says which."""
+    found = list(_TYPE.finditer(folded))
+    return next((one for one in found if one["type"].lower() != "fp8"), found[0] if found else None)
 
 
 def _rounding(folded: str) -> tuple[str, ...]:
     """That a tolerance is below what one rounding to the text's type may change."""
-    asked, typed = _TOLERANCE.search(folded), _TYPE.search(folded)
+    asked, typed = _TOLERANCE.search(folded), _typed(folded)
     if not (asked and typed):
         return ()
     bits = TYPES[typed["type"].lower()][1]
@@ -46,6 +56,18 @@ def _rounding(folded: str) -> tuple[str, ...]:
     return (
         f"{typed['type']} keeps {bits} bits: one rounding changes a value by up to 2^-{bits} = {unit:.1g} of it, more than the tolerance {said}: two right results differ by more; "
         "compare each with a result in float32, and by `layoutcheck numerics tol`",
+    )
+
+
+def _step(folded: str) -> tuple[str, ...]:
+    """From which value on an error is one rounding to the text's type; none of a type of more than 8 bits of significand."""
+    told, typed = _ERROR.search(folded), _typed(folded)
+    bits = TYPES[typed["type"].lower()][1] if typed else 0
+    if not (told and typed and bits <= _COARSE):
+        return ()
+    return (
+        f"{typed['type']} keeps {bits} bits: one rounding changes a value by up to 2^-{bits} of it, so that {told['error']} is one rounding of a value of {float(told['error']) * 2**bits:.3g} or more: "
+        "compare with a reference that is rounded to the same type",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -10,12 +11,12 @@ HEAD, _TAIL = 1 << 15, 1 << 14
 _AROUND = 3000  # characters on each side of an error
 _TELLS = 24  # characters of a message by which its line is found
 SPACE = re.compile(r"\s+")
-_WRONGS = (
+WRONGS = (
     "error", "fail", "exception", "fault", "abort", "fatal", "crash", "segfault", "assert", "unable", "cannot", "unsupported", "not support", "only support",
     "invalid", "illegal", "unreachable", "can't", "could not", "not found", "not installed", "unavailable",
     "not available", "not divisible", "no suitable", "no such", "mismatch", "undefined", "undeclared", "报错", "错误", "失败", "异常", "无法", "崩溃",
 )  # fmt: skip
-WRONG = re.compile(f"(?i){'|'.join(_WRONGS)}".replace("|fault", "|(?<!de)fault"))
+WRONG = re.compile(f"(?i){'|'.join(WRONGS)}".replace("|fault", "|(?<!de)fault"))
 OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
 OF_CPP = re.compile(r"(?i)cutlass|\bcute")
 # a name of a library's namespace
@@ -107,8 +108,10 @@ def fold(text: str) -> str:
 
 def without_source(text: str, said: str) -> str:
     """A compiler's message without the indented line of source below it, which the folded text runs on with."""
-    lines = text.translate(_PLAIN).splitlines() if len(text) < HEAD else []
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+    at = text.find(said[:_TELLS]) if len(text) >= HEAD else 0
+    near = text[max(0, at - _AROUND) : at + _AROUND] if len(text) >= HEAD else text
+    lines = near.translate(_PLAIN).splitlines()
+    for line, below in itertools.pairwise([*lines, ""]):
         folded = SPACE.sub(" ", line).strip()
         at = folded.find(said[:_TELLS])
         if at >= 0 and (not below.strip() or below.startswith("  ")):
@@ -122,7 +125,7 @@ def _wrongs(text: str) -> Iterator[int]:
     if len(lowered) != len(text):  # a letter whose lower case is two
         yield from (match.start() for match in WRONG.finditer(text))
         return
-    following = {word: lowered.find(word) for word in _WRONGS}
+    following = {word: lowered.find(word) for word in WRONGS}
     while found := [at for at in following.values() if at >= 0]:
         at = min(found)
         yield at

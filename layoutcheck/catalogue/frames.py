@@ -41,7 +41,7 @@ _ROOT = re.compile(
     r"(?i:root cause|caused by|reason|not supported because): (?P<said>\S.{0,160}?)(?= - | File |$)"
 )
 _BEHIND = re.compile(
-    r" (?:FAILED \S+::|During handling of|The above exception|Traceback \(most|File \S+:[0-9]|Process \w+:|Error trace:|```|={8,}).*$"
+    r" (?:\[[0-9]+/[0-9]+\] |FAILED \S+::|During handling of|The above exception|Traceback \(most|File \S+:[0-9]|Process \w+:|Error trace:|```|={8,}).*$"
 )
 _CUT = "The text has the frames of a traceback and not its last line, the one that names the exception."
 

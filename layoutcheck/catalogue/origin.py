@@ -60,6 +60,8 @@ OF_DSL = re.compile(
 )  # the part of the path that every version has
 _DSL_PACKAGES = ("nvidia_cutlass_dsl", "cutlass")
 _DSL_CLASS = re.compile(r"(?:^|\.)(?:DSL\w*|Op|MLIR|CUDADialect)Error$")
+_OF_MLIR = re.compile(r"(?:\w*mlir\w*\.)*MLIRError")  # of each program with MLIR's Python bindings
+_OF_CUTE = re.compile(r"(?i)cute|cutlass")
 _CUTE = Owner("the CuTe DSL", "NVIDIA/cutlass")
 _HUB = re.compile(r"huggingface/modules/|transformers_modules")
 _MODEL = Owner("the model's own code", "the page of the model, with which that file was downloaded")
@@ -74,7 +76,7 @@ _PLUMBING = re.compile(
 # The statement below a frame, where the frame itself raises.
 _ITSELF = re.compile(r"[^\"\n]{0,8} (?:raise [\w.]+|assert )")
 _DIALECT = re.compile(
-    r"'(?P<op>\w+\.[\w.]+)' op\b|legalize operation '(?P<illegal>\w+\.[\w.]+)'|[<!# ,][!#](?P<type>\w+\.\w+)<|Building op `(?P<built>[\w.]+)`"
+    r"'(?P<op>\w+\.[\w.]+)' op\b|legalize operation '(?P<illegal>\w+\.[\w.]+)'|[<!# ,][!#](?P<type>\w+\.\w+)<|Building op `(?P<built>[\w.]+)`|custom op '(?P<custom>\w+\.\w+)'"
 )
 _INSTALLED = re.compile(
     r"(?:^|[(\"' ])(?P<file>[^\s()\"']{0,300}?(?:(?:site|dist)-packages/\w+/|torchinductor)[^\s()\"':,]{0,200})"
@@ -189,7 +191,8 @@ def is_own(file: str) -> bool:
 
 def of_exception(folded: str, every: list[Frame], kind: str) -> Origin:
     """The origin of an exception of this kind below these frames; without an owner for the user's own program."""
-    if _DSL_CLASS.search(kind):  # which it raises through the frames of others' kernels
+    if _DSL_CLASS.search(kind) and (not _OF_MLIR.fullmatch(kind) or _OF_CUTE.search(folded)):
+        # which it raises through the frames of others' kernels
         return Origin(DSL, _CUTE, f"its class is {kind}")
     last = deciding(every).file if every else ""
     called = _CALLED.findall(folded) if _GENERATED.search(last) else []

@@ -136,6 +136,7 @@ _PROGRAMS = (
 _BELOW_HOME = re.compile(
     r"(?:/?(?:home|Users)/[\w.-]+|/(?:opt|root|workspace|data|mnt))/(?:(?!(?:include|src|csrc|lib|build)/)[\w.-]+/)*?(?P<tree>[A-Z][\w.-]{2,60})/[\w.-]+\.(?:cuh?|c|cc|cpp|cxx|h|hpp)$"
 )  # a file that lies in a project's own folder
+_HOME = re.compile(r"^/?(?:home|Users)/[\w.-]+(?=/)")  # whose last part is a person
 _INSTALLED_IN = re.compile(r".*(?:site|dist)-packages/")
 _TREE = r"/(?P<tree>[A-Za-z][\w.-]{2,60}?)(?:-main|-master|-install|-build|-src)?/"
 _INSIDE = re.compile(
@@ -177,7 +178,7 @@ def bundling(text: str) -> str:
 
 def tree(path: str) -> str:
     """The name of the folder that a project's source tree lies in, by its usual folders; "" where the path has none."""
-    found = _tree(_INSIDE, path)
+    found = _tree(_INSIDE, _HOME.sub("", path))
     found = found or _tree(_BELOW_HOME, path)
     return "" if found.startswith(("cuda-", "python3", "gcc", "cutlass", "v")) else found
 

@@ -180,7 +180,7 @@ _COMPOSITION = re.compile(
     r"following composition: (?:'![^\"]{1,200}\")?(?P<layout>[^\s'\"]{1,200})(?:\">')? o (?:'![^\"]{1,60}\")?(?P<tiler>[^\s'\"]{1,200})"
 )
 _COORDINATE = re.compile(rf"crd2idx with {_LAYOUT} and '?[!#]cute\.coord<\"(?P<tiler>[^\"]{{1,200}})\">")
-_BOILERPLATE = re.compile(r" (?:Error Code:|\U0001F4A1|suggestion:|note:|= note:|-->|see current operation|File \"|\| [0-9]+ \||"
+_BOILERPLATE = re.compile(r" (?:(?<!: )error: |Error Code:|\U0001F4A1|suggestion:|note:|= note:|-->|see current operation|File \"|\| [0-9]+ \||"
     r"(?:INFO|WARN(?:ING)?|ERROR|DEBUG|CRITICAL)(?:[: ]+[0-9]{2,4}[-/]|:? \[)|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]|\[rank[0-9]+\]|\([\w ]+ pid=).*$"  # a log's next line
 )  # fmt: skip
 

@@ -24,7 +24,7 @@ _ERROR = re.compile(
     r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)? ?: |[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
 )  # as programs print one, and no one writes
 _OF_GPU = re.compile(
-    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|\bmbarrier|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|[ls][dt]matrix|tile|swizzl|layout|\bptxas|\bjit\b|\bfp[48]\b|\bbf16\b|\bcublas|head_?dim|attention|coalesc|predicat|(?:producer|consumer)_|vectori[sz]|nsight|\bncu\b|tcgen05|tmem\b|epilogue|\bcta\b|\bptx\b|cubin|hopper|blackwell|main ?loop|bank conf|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
+    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|mbar|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_async|[ls][dt]matrix|tile|swizzl|layout|\bptxas|\bjit\b|\bfp[48]\b|\bbf16\b|\bcublas|head_?dim|attention|coalesc|predicat|(?:producer|consumer)_|vectori[sz]|nsight|\bncu\b|tcgen05|tmem\b|epilogue|\bcta\b|\bptx\b|cubin|hopper|blackwell|main ?loop|bank conf|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
 )
 _PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Hh]ow|[Ww]hy)\b")
 _DOUBT = re.compile(
@@ -33,7 +33,7 @@ _DOUBT = re.compile(
 _TROUBLES = r"(?:hang(?:s|ing)?|hung|dead-?lock\w*|(?:seg\w*)?(?:crash|fault)\w*|segfault\w*|(?:data |memory )?(?:races?|hazards?)|errors?|nans?|(?:illegal|invalid|misaligned|mis-aligned) (?:memory )?(?:access\w*|address\w*|instruction\w*|reads?|writes?)|misalignment|bank[ -]conflicts?|wrong results?|spills?|problem|issue)"
 _OVER = r"(?:fixed|resolved|solved|mended|gone|cured|no more|any ?more|vanish\w*|disappear\w*)"
 _SETTLED = re.compile(
-    rf"(?i)\b(?:no longer|never|not?|n't|without(?! an?\b)|0|zero|free of|instead of|fix(?:es|ed)|mend(?:s|ed)|resolv(?:es|ed)|solv(?:es|ed)|avoid(?:s|ed)?)(?: (?:an?|the|this|that|any|more|further|such|shared|longer)){{0,2}} {_TROUBLES}(?! (?:message|code|is|text))\b"
+    rf"(?i)\b(?:no longer|never|not?|n't|without(?! an?\b)|0|zero|free of|instead of|fix(?:es|ed)|mend(?:s|ed)|resolv(?:es|ed)|solv(?:es|ed)|avoid(?:s|ed)?|prevent(?:s|ed)?)(?: (?:an?|the|this|that|any|more|further|such|shared|global|local|memory|smem|longer)){{0,3}} {_TROUBLES}(?! (?:message|code|is|text))\b"
     rf"|\b{_TROUBLES}(?: (?:is|are|was|were|has been|have been|being|all|now|after that)){{0,2}} {_OVER}\b|\b(?:with|after|once|now that|since) (?:the |that |this |its )?(?:\w+ )?{_TROUBLES} {_OVER}\b"
     r"|\b(?:\w*check|compute-sanitizer|memcheck) (?:reports?|finds?|shows?|is|sees?) (?:0|no|zero|clean|silent|nothing)(?: \w+)?\b"
     r"|\b(?:stuck|freezes?|stall\w*) (?:at|around|below|near) (?:about |only |~)?[0-9]"

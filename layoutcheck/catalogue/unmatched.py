@@ -9,6 +9,7 @@ from layoutcheck.catalogue import (
     answering,
     coded,
     demands,
+    figures,
     filling,
     folding,
     frames,
@@ -206,7 +207,7 @@ def _meant(
 def _is_ruled(text: str, folded: str) -> bool:
     """Whether laws or the DSL's documentation speak of what a text is about."""
     return symptoms.is_of_gpu(folded) and bool(
-        laws.find(text, laws.kind(None, folded)) or named.documented(text)
+        laws.find(text, laws.kind(None, folded)) or named.documented(text) or figures.told(folded)
     )
 
 

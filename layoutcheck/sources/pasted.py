@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from layoutcheck.catalogue import folding
 from layoutcheck.errors import InputError
 
 MAX_PASTE = 1 << 26  # characters: 64 MiB, more than any log that is pasted by hand
@@ -23,7 +24,10 @@ _LONG = 1 << 17
 _ANSI = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]")
 # how an error begins, which comes before what the compiler's printed code holds
-_TOLD = "error:", "Error:", "ERROR:", "rror [", "Exception:", "Assertion", "unable to ", "nrecoverable"
+_TOLD = (
+    *("error:", "Error:", "ERROR:", "rror [", "error   :", "fatal   :"),
+    *("Exception:", "Assertion", "unable to ", "nrecoverable"),
+)
 _INTEREST = (
     "cute.copy",
     "cute_nvgpu",
@@ -41,6 +45,7 @@ _INTEREST = (
     "TMA Desc Addr",
     "bank conflict",
     "excessive sectors",
+    "Performance Loss",
 )
 
 # Text as JSON, a log's field or Python's repr hold it. A path of Windows, C:\\new, is written so elsewhere.
@@ -218,15 +223,19 @@ def _interesting(text: str) -> str:
     """A long paste cut down to the neighbourhood of what can matter; a short one as it is."""
     if len(text) <= _LONG:
         return text
-    told = _windows(text, _TOLD, _LONG // 2)
-    return "\n".join((*told, *_windows(text, _INTEREST, _LONG)))
+    windows = (*_windows(text, text, _TOLD, _LONG // 2), *_windows(text, text, _INTEREST, _LONG))
+    if not windows:
+        lowered = text.lower()
+        same = len(lowered) == len(text)  # but for a letter whose lower case is two
+        windows = tuple(_windows(text, lowered if same else text, folding.WRONGS, _LONG))
+    return "\n".join(windows)
 
 
-def _windows(text: str, words: tuple[str, ...], most: int) -> list[str]:
-    """The neighbourhoods of the words, in order, of about `most` characters in all."""
+def _windows(text: str, searched: str, words: tuple[str, ...], most: int) -> list[str]:
+    """The neighbourhoods of the words in `searched`, the text or its lower case, of about `most` characters in all."""
     windows: list[str] = []
     at, kept = 0, 0
-    following = {word: text.find(word) for word in words}
+    following = {word: searched.find(word) for word in words}
     while len(windows) < _MAX_WINDOWS and kept < most:
         hits = {word: hit for word, hit in following.items() if hit >= 0}
         if not hits:
@@ -234,7 +243,7 @@ def _windows(text: str, words: tuple[str, ...], most: int) -> list[str]:
         start, end = _window(text, at, min(hits.values()))
         windows.append(text[start:end])
         at, kept = end, kept + end - start
-        following = {word: hit if hit >= at else text.find(word, at) for word, hit in hits.items()}
+        following = {word: hit if hit >= at else searched.find(word, at) for word, hit in hits.items()}
     return windows
 
 

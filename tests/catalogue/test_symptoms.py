@@ -12,6 +12,7 @@ from layoutcheck.catalogue import Answer, answers
 from layoutcheck.catalogue.symptoms import is_prose, layouts
 from layoutcheck.reports.json import schema, to_dict
 from layoutcheck.reports.outcome import Explained
+from layoutcheck.sources.diagnostics import read_errors
 
 
 def answer(text: str) -> Answer:
@@ -233,6 +234,8 @@ def test_a_library_that_is_only_compared_with_takes_no_report() -> None:
             "symptom.wrong",
         ),
         ("The cute kernel hangs, and not with an error message.", "kernel-hangs"),
+        ("The swizzle avoids shared memory bank conflicts; how do I make the TMA atom?", "topic.tma"),
+        ("My ldmatrix tile has shared memory bank conflicts, how do I avoid them?", "symptom.conflicts"),
         ("Why does it not hang without the barrier? The kernel hangs with it.", "kernel-hangs"),
     ],
 )
@@ -284,6 +287,14 @@ def test_a_crash_in_the_launcher_is_none_of_the_compiler() -> None:
         ("My cute kernel is wrong: allclose with rtol=1e-4 fails for fp16", "up to 2^-11"),
         ("ld.global.b16 is not vectorized in my kernel, K=777", "multiples of 2 B alone"),
         ("ld.global.b16 is not vectorized in my kernel, K=772", "multiples of 8 B alone"),
+        (
+            "My bf16 cute kernel has a max abs error of 0.125 against fp32, is that a bug?",
+            "a value of 32 or more",
+        ),
+        (
+            "FP8 attention e5m2 output: max error is 3.5, tolerance 1.0. Is it the kernel?",
+            "a value of 28 or more",
+        ),
     ],
 )
 def test_figures_of_a_text_are_compared(text: str, part: str) -> None:
@@ -296,6 +307,7 @@ def test_figures_of_a_text_are_compared(text: str, part: str) -> None:
         "The outputs of two cute kernels don't match with 1e-2 tolerance, dtype = torch.bfloat16",
         "ld.global.b16 is not vectorized in my kernel, K=776",
         "My cute kernel is slow for K=777 in fp16",
+        "My fp32 cute kernel has a max error of 0.25, is that wrong?",
     ],
 )
 def test_figures_that_decide_nothing_are_not_told(text: str) -> None:
@@ -318,3 +330,26 @@ def test_a_compiler_that_hangs_is_no_gpu_that_waits() -> None:
 def test_a_name_of_a_staged_branch_is_told_as_one(text: str) -> None:
     (found,) = answers(text)
     assert found.entry.name == "dsl.name-undefined" and "before the dynamic if" in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "law"),
+    [
+        ("full_bar is initialised with count 32, but only one lane arrives: the consumer waits forever", "count is the number"),
+        ("empty_mbar gets arrivals of two warpgroups, its init count is 1: stages are overwritten", "count is the number"),
+        ("softmax writes P into TMEM with the S accumulator's fragment; O is NaN after the next UMMA", "An A operand in tensor"),
+    ],
+)  # fmt: skip
+def test_the_law_of_a_barriers_count_and_of_an_operand_in_tensor_memory(text: str, law: str) -> None:
+    assert any(law in one for one in answers(text)[0].facts)
+
+
+def test_a_log_of_one_kind_of_error_longer_than_is_read_whole_has_its_answer() -> None:
+    line = "ptxas /tmp/t{}.ptx, line 7; error   : Feature 'cp.async' requires .target sm_80 or higher\n"
+    (found,) = read_errors("".join(map(line.format, range(3000))))
+    assert isinstance(found, Answer) and found.entry.name == "ptxas.target-too-old"
+
+
+def test_a_compile_error_amid_a_long_log_is_quoted_without_its_source() -> None:
+    text = '/src/a.cu(31): error: identifier "foo" is undefined\n    foo(1);\n    ^\n'
+    assert answers("x = 1\n" * 9000 + text)[0].title == answers(text)[0].title

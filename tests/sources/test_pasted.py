@@ -115,6 +115,22 @@ def test_a_form_changes_hardly_any_answer_of_all_reported_texts(name: str) -> No
     assert len(differing) <= 0.015 * len(TEXTS)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ptxas info    : (C7512) Potential Performance Loss: wgmma.mma_async instructions are serialized "
+        "due to insufficient register resources for the function 'k'",
+        "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 262160, "
+        "Hardware limit: 232448",
+        "     Verification: OFF\n      Disposition: Failed",
+        "CUDA Failure at a.cu:31: misaligned address",
+    ],
+)
+def test_an_error_amid_a_log_that_is_not_read_whole_is_found(text: str) -> None:
+    noise = "".join(f"[{step}/2000] Building CUDA object k{step}.dir/a.cu.o\n" for step in range(2000))
+    assert outcome(f"{noise}{text}\n\n{noise}") == outcome(text) != ""
+
+
 RESHAPE = """  File "/home/me/kern/k09.py", line 7, in kernel
     w = v.reshape((2,3))
 ValueError: expected reshaped size to be the same: (8,) -> (2, 3)
