@@ -56,7 +56,7 @@ _MEANINGS = (
     *meanings.read("steps"),
     demands.INNER._replace(
         words=Words(
-            r"(?i)legalize|marked illegal|scheduled before|does not dominate|unexpected|expected (?:attr|op)|does not have|map::at|isa<|cast<|(?-i:\b(?:idx|size|num\w*|rank|get\w*|is[A-Z]\w*)\()|&&|\|\||UNREACHABLE|unimplemented|\bfatal\b"
+            r"(?i)legalize|marked illegal|scheduled before|does not dominate|unexpected|expected (?:attr|op)|does not have|map::at|\.(?:dtype|bits|lanes|as)\(|isa<|cast<|(?-i:\b(?:idx|size|num\w*|rank|get\w*|is[A-Z]\w*)\()|&&|\|\||UNREACHABLE|unimplemented|\bfatal\b"
         )
     ),
 )  # fmt: skip
