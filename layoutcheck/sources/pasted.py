@@ -232,7 +232,7 @@ def _interesting(text: str) -> str:
 
 
 def _windows(text: str, searched: str, words: tuple[str, ...], most: int) -> list[str]:
-    """The neighbourhoods of words of `searched`, the text or its lower case, about `most` characters in all."""
+    """Neighbourhoods of words of `searched`, the text or its lower case, about `most` characters in all."""
     windows: list[str] = []
     at, kept = 0, 0
     following = {word: searched.find(word) for word in words}
