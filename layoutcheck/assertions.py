@@ -47,11 +47,20 @@ def assert_wavefronts(most: int, *operands: Any, **options: Any) -> Report:
     copy must be accepted and right, and its addresses known: where they are not, the error says so. Raises
     InputError for unusable input.
     """
+    must_be_budget(most)
+    return within(most, assert_legal(*operands, slow=True, **options))
+
+
+def must_be_budget(most: object) -> None:
+    """Raise InputError for what is no number of wavefronts."""
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
         raise InputError(
             f"{most!r} is not a budget of wavefronts", expected="an integer, 0 or more, before the copy"
         )
-    report = assert_legal(*operands, slow=True, **options)
+
+
+def within(most: int, report: Report) -> Report:
+    """Raise AssertionError unless the copy's wavefronts are known and at most so many; return the report."""
     counted = report.execution.get("smem_wavefronts")
     if counted is None:
         raise AssertionError(f"the copy's shared-memory wavefronts are not known\n\n{report.text()}")

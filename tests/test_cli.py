@@ -452,6 +452,13 @@ def test_a_dsl_that_cannot_be_asked_is_no_failure(monkeypatch: pytest.MonkeyPatc
     assert run(["explain", G, S, "--atom", "cp.async", "--compiler"]) == 0
     assert "DSL       not known: not installed" in capsys.readouterr().out
 
+    def uncompiled(*_: object) -> None:
+        raise DslUnavailable("the CuTe DSL is not installed")
+
+    monkeypatch.setattr("layoutcheck.dsl.programs.compiled", uncompiled)
+    tile = ["--tile", "(64,64)", "--src", "gmem (?,?{div=8}):(?{div=8},1)", "--to", "ldmatrix"]
+    assert refused(capsys, "synth", *tile, "--compiled") == "error: the CuTe DSL is not installed\n"
+
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize(

@@ -125,6 +125,7 @@ TILED = ["--atom", "cp.async", "--bits", "128", "--dtype", "bf16"]
         (["rule", "uncoalesced"], 0, "LC302 uncoalesced"),
         (["rule", "bank"], 0, "LC301 slow bank-conflict"),
         (["rule", "LC999"], 2, "no rule 'LC999'; expected"),
+        (["banks", "(64,64):(64,1)", "--access", "ldmatrix.x4", "--access=stmatrix.x4"], 0, "stmatrix.x4 16"),
         (["rule", "12"], 0, "LC120 rejected tcgen05-form"),
         (["rule", "2"], 0, "LC298 wrong barrier-elsewhere"),
         (["rule", "0"], 2, "expected a code such as LC201, a beginning such as LC2, or a word"),

@@ -128,12 +128,17 @@ def test_a_command_that_is_no_function_names_what_is() -> None:
 
 def test_a_budget_of_wavefronts_is_kept_to_the_last_one() -> None:
     counted = lc.check(*BOTH_ROWS, **ROWS).execution["smem_wavefronts"]
-    lc.assert_wavefronts(counted, *BOTH_ROWS, **ROWS)
-    with pytest.raises(AssertionError, match=f"{counted} shared-memory wavefronts, {counted - 1} allowed"):
-        lc.assert_wavefronts(counted - 1, *BOTH_ROWS, **ROWS)
-    for most in (-1, True, 1.5):
-        with pytest.raises(lc.InputError, match="not a budget"):
-            lc.assert_wavefronts(most, *BOTH_ROWS, **ROWS)  # type: ignore[arg-type]
+    fixture = Checker()
+    fixture._gpu = False
+    for within in (lc.assert_wavefronts, fixture.assert_wavefronts):
+        within(counted, *BOTH_ROWS, **ROWS)
+        with pytest.raises(
+            AssertionError, match=f"{counted} shared-memory wavefronts, {counted - 1} allowed"
+        ):
+            within(counted - 1, *BOTH_ROWS, **ROWS)
+        for most in (-1, True, 1.5):
+            with pytest.raises(lc.InputError, match="not a budget"):
+                within(most, *BOTH_ROWS, **ROWS)  # type: ignore[arg-type]
 
 
 def test_unknown_wavefronts_are_no_success() -> None:

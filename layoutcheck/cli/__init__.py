@@ -21,7 +21,7 @@ from layoutcheck.cli import arguments
 from layoutcheck.cli.arguments import Command
 from layoutcheck.cli.output import complain
 from layoutcheck.digits import only_python_reads
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, LayoutcheckError
 
 if TYPE_CHECKING:
     import typer
@@ -79,7 +79,7 @@ def run(words: Sequence[str] | None = None) -> int:
     try:
         status = _dispatch(words)
         sys.stdout.flush()
-    except InputError as error:
+    except LayoutcheckError as error:
         complain(str(error))
         return 2
     except BrokenPipeError:

@@ -31,7 +31,7 @@ class Option(NamedTuple):
     """An option and its help; `flag` where it is not the parameter's name, `positional` for an argument.
 
     With `rest` an argument takes all the words after those before it, options or not. A shell completes
-    `values`.
+    `values`. An option that is `joined` by some text may be given several times.
     """
 
     help: str
@@ -39,6 +39,7 @@ class Option(NamedTuple):
     positional: bool = False
     rest: bool = False
     values: tuple[str, ...] = ()
+    joined: str = ""
 
     def name(self, parameter: str) -> str:
         """The option as typed: `--src-space` for the parameter `src_space`."""
@@ -77,7 +78,8 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
         if name is None:
             return None
         kind = _kind(options[name][0])
-        if name in given and kind is not bool:
+        joined = options[name][1].joined
+        if name in given and kind is not bool and not joined:
             raise InputError(f"{flag} is given twice", expected="it once")
         if kind is bool:
             value: Any = None if equals else True
@@ -85,7 +87,7 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
             value = _value(kind, text if equals else next(rest, None))
         if value is None:
             return None
-        given[name] = value
+        given[name] = f"{given[name]}{joined}{value}" if joined and name in given else value
     gathered = _gathered(command, given)
     return gathered if all(name in gathered for name in _required(command)) else None
 

@@ -12,7 +12,9 @@ from layoutcheck.cli.output import style_of
 
 def banks(
     layout: Annotated[str, Option("the tile's layout, such as '(64,64):(64,1)'", positional=True)],
-    access: Annotated[str, Option("one or more, by ';': 'ldmatrix.x4; st.shared 128 (16,8):(8,1) (1,8)'")],
+    access: Annotated[
+        str, Option("'ldmatrix.x4', 'st.shared 128 (16,8):(8,1) (1,8)'; several by ';' or again", joined="; ")
+    ],
     dtype: Annotated[str, Option("element type")] = "bf16",
     swizzle: Annotated[str | None, Option("the pointer's swizzle, of bytes: 'S<3,4,3>'")] = None,
     arch: Annotated[str, Option("sm_80, sm_90a, ...")] = "sm_90a",

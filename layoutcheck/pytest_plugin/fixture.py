@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.api import check_copy, copy_of
-from layoutcheck.assertions import expect
+from layoutcheck.assertions import expect, must_be_budget, within
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import Session
@@ -91,6 +91,14 @@ class Checker:
             wanted = src.expected
         _must_be_verdict(wanted)
         return self._assert(self.check(src, dst, atom, **options), (wanted,))
+
+    def assert_wavefronts(
+        self, most: int, src: Any, dst: Any = None, atom: Any = None, **options: Any
+    ) -> Report:
+        """Fail as `assert_legal(slow=True)` does, and over `most` shared-memory wavefronts of a block."""
+        __tracebackhide__ = True
+        must_be_budget(most)
+        return within(most, self.assert_legal(src, dst, atom, slow=True, **options))
 
     def confirm(self, src: Any, dst: Any = None, atom: Any = None, **options: Any) -> Confirmation:
         """Compile the copy and run it, on the GPU or else in the simulator; fail on any disagreement.
