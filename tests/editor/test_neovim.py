@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,17 +19,19 @@ pytest.importorskip("pygls", reason="the language server needs pygls")
 NVIM = shutil.which("nvim")
 pytestmark = pytest.mark.skipif(NVIM is None, reason="no neovim on this machine")
 
+PAGE = (Path(__file__).parents[2] / "docs" / "editor.md").read_text()
+INITIAL = PAGE.partition('```lua title="init.lua"\n')[2].partition("```")[0]  # as a user would have it
 STARTED = """
 local out = {}
-local id = vim.lsp.start_client({ name = "layoutcheck", cmd = { PYTHON, "-m", "layoutcheck", "server" } })
-vim.lsp.buf_attach_client(0, id)
+vim.cmd("doautocmd FileType python")
 local function wait(test) assert(vim.wait(100000, test, 50), "nothing came") end
 local function one(code)
   wait(function() local found = vim.diagnostic.get(0); return found[1] and found[1].code == code end)
   return vim.diagnostic.get(0)[1]
 end
 local function none() wait(function() return #vim.diagnostic.get(0) == 0 end) end
-wait(function() local client = vim.lsp.get_client_by_id(id); return client and client.initialized end)
+wait(function() local client = vim.lsp.get_active_clients()[1]; return client and client.initialized end)
+local id = vim.lsp.get_active_clients()[1].id
 local function run(command)
   local params = { command = command, arguments = { vim.uri_from_bufnr(0) } }
   vim.lsp.buf_request(0, "workspace/executeCommand", params, function() end)
@@ -45,12 +48,11 @@ def seen(folder: Path, text: str, script: str) -> dict[str, Any]:
     """What a script in neovim notes in `out` while it edits this text."""
     file, result, lua = folder / "kernel.py", folder / "out.json", folder / "run.lua"
     file.write_text(text)
-    values = {"PYTHON": sys.executable, "RESULT": str(result)}
-    constants = "".join(f"local {name} = {json.dumps(value)}\n" for name, value in values.items())
-    lua.write_text(constants + STARTED + script + ENDED)
+    lua.write_text(f"local RESULT = {json.dumps(str(result))}\n{INITIAL}{STARTED}{script}{ENDED}")
     done = subprocess.run(
         [str(NVIM), "--headless", "--clean", str(file), "-c", f"luafile {lua}", "-c", "cquit"],
         cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
     )  # fmt: skip
     assert result.is_file(), done.stdout + done.stderr
     found: dict[str, Any] = json.loads(result.read_text())
