@@ -187,8 +187,8 @@ def counted_again(plans: Sequence[Planned]) -> list[Row]:
     """The rows with what today's plans ask of the machine, by the programs as they were compiled."""
     found = []
     for row, plan, wanted in plans:
-        instructions, alone, cycles, rounds, barriers, loaded = row["turn"]
-        made = Compiled(row["registers"], instructions, alone, barriers, cycles, rounds, loaded)
+        instructions, alone, cycles, rounds, barriers, *loaded = row["turn"]
+        made = Compiled(row["registers"], instructions, alone, barriers, cycles, rounds, *loaded)
         found.append(row | {"demand": demand(plan, wanted, made)._asdict()})
     return found
 

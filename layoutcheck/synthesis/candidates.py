@@ -21,6 +21,8 @@ from layoutcheck.synthesis.wanted import LOADS_ONLY, Consumer, Wanted, fast_mode
 ASYNC_BYTES = (16, 8, 4)
 MOST_MATRICES = 4
 """Of ldmatrix and stmatrix (PTX ISA)."""
+ROW_BYTES = 64
+"""That an instruction should take of a row: what takes less is slow (docs/evidence/synthesis_pace.json)."""
 MATRICES = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1))
 
 
@@ -42,7 +44,7 @@ def writers(wanted: Wanted) -> list[Move]:
             if size <= width <= widest:
                 found += [
                     Threads(deal, size, copied, True, True)
-                    for deal in deals(wanted.tile, fast, width // size, 1, wanted.threads)
+                    for deal in _dealt(wanted, fast, width // size, 1, size)
                 ]
     if "universal" in wanted.engines:
         found += [
@@ -105,12 +107,18 @@ def direct(wanted: Wanted) -> list[Direct]:
 def _blocks(wanted: Wanted, fast: int, outer: Memref | None = None) -> Iterator[Deal]:
     """Blocks of powers of two: along `fast` one access of the tile and of `outer`, across it 16 bytes."""
     size = wanted.element_bytes
-    widest = WIDEST_BYTES // size
+    widest, far = WIDEST_BYTES // size, size
     if outer is not None:
-        widest = min(widest, widest_bytes(wanted, outer) // outer.element_bytes)
+        widest, far = min(widest, widest_bytes(wanted, outer) // outer.element_bytes), outer.element_bytes
     for vector in _powers(widest):
         for block in _powers(WIDEST_BYTES // size):
-            yield from deals(wanted.tile, fast, vector, block, wanted.threads)
+            yield from _dealt(wanted, fast, vector, block, far)
+
+
+def _dealt(wanted: Wanted, fast: int, vector: int, block: int, size: int) -> Iterator[Deal]:
+    """Deals of accesses of `vector` elements of `size` bytes."""
+    enough = max(1, ROW_BYTES // (vector * size))
+    return deals(wanted.tile, fast, vector, block, wanted.threads, enough)
 
 
 def _powers(most: int) -> list[int]:

@@ -29,7 +29,8 @@ class Compiled(NamedTuple):
 
     `instructions` of a thread, `alone` those of the one warp beside them that starts bulk copies, and
     `barriers`. From the machine code of sm_90 also the `cycles` that a warp takes by itself, in how many
-    `rounds` it waits for loads, and the bytes that a thread has `loaded`; None where that is not known.
+    `rounds` it waits for loads, and the bytes that a thread has `loaded`; None where that is not known; and
+    those that it has `spilled` into local memory, and before the loop, `once`.
     """
 
     registers: float
@@ -39,6 +40,8 @@ class Compiled(NamedTuple):
     cycles: float | None = None
     rounds: float | None = None
     loaded: float = 0
+    spilled: float = 0
+    once: float = 0
 
     def of_a_tile(self, barriers: int, loaded: float) -> Compiled:
         """For one tile, which takes so many barriers, or without any so many bytes of a thread."""
@@ -49,6 +52,7 @@ class Compiled(NamedTuple):
             alone=self.alone / tiles,
             cycles=None if self.cycles is None else self.cycles / tiles,
             rounds=None if self.rounds is None else self.rounds / tiles,
+            spilled=self.spilled / tiles,
         )
 
 
@@ -72,8 +76,8 @@ def made_of(answer: dict[str, Any]) -> Compiled:
         said = str(answer.get("error", answer))[:500]
         raise InputError(f"the DSL does not compile a plan's program: {said}")
     if "turn" in answer:
-        instructions, alone, cycles, rounds, barriers, loaded = answer["turn"]
-        return Compiled(answer["registers"], instructions, alone, barriers, cycles, rounds, loaded)
+        instructions, alone, cycles, rounds, barriers, *loaded = answer["turn"]
+        return Compiled(answer["registers"], instructions, alone, barriers, cycles, rounds, *loaded)
     barriers = sum(_BARRIER.match(line) is not None for line in loop_lines(answer["ptx"]))
     return Compiled(answer["registers"], loop_instructions(answer["ptx"]), barriers=barriers)
 

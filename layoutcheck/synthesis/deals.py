@@ -132,23 +132,25 @@ class Deal:
         return int(self.first != self.along), self.block, -self.along
 
 
-def deals(tile: tuple[int, int], fast: int, vector: int, block: int, threads: int) -> Iterator[Deal]:
+def deals(
+    tile: tuple[int, int], fast: int, vector: int, block: int, threads: int, enough: int
+) -> Iterator[Deal]:
     """Every deal of such blocks to as many of the threads as can divide the tile evenly.
 
-    And that of whole rows, where fewer threads have them: six lanes take 96 bytes, 16 each.
+    Where none of these has `enough` of them along a row, also whole rows: six lanes take 96 bytes, 16 each.
     """
     if tile[fast] % vector or tile[1 - fast] % block:
         return
     alongs, acrosses = _divisors(tile[fast] // vector), _divisors(tile[1 - fast] // block)
     pairs = [(a, b) for a in alongs for b in acrosses if a * b <= threads]
     most = max(a * b for a, b in pairs)
-    rows = max((pair for pair in pairs if pair[0] == alongs[-1]), default=(0, 0))
-    for along, across in pairs:
-        if along * across == most:
-            firsts = _divisors(along) if across > 1 else [along]
-            yield from (Deal(tile, fast, vector, block, along, across, first) for first in firsts)
-        elif (along, across) == rows:
-            yield Deal(tile, fast, vector, block, along, across, along)
+    full = [(a, b) for a, b in pairs if a * b == most]
+    for along, across in full:
+        firsts = _divisors(along) if across > 1 else [along]
+        yield from (Deal(tile, fast, vector, block, along, across, first) for first in firsts)
+    rows = max((pair for pair in pairs if pair[0] == alongs[-1]), default=None)
+    if rows is not None and max(full)[0] < min(enough, alongs[-1]):
+        yield Deal(tile, fast, vector, block, *rows, rows[0])
 
 
 def _divisors(n: int) -> list[int]:

@@ -14,6 +14,7 @@ from layoutcheck.machine.cost import SMS
 from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.matrix import Matrix
 from layoutcheck.synthesis.moves import Direct, Global, Move
+from layoutcheck.synthesis.program import each
 from layoutcheck.synthesis.search import Found
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.threads import Threads
@@ -58,7 +59,7 @@ class Demand(NamedTuple):
     thread loads its part of the tile: those of the compiled program, or what its registers allow;
     `asked_rows` of all blocks that copies under way read at once; `held_bytes` of L1 by loads, whole lines,
     and by `cp.async`, the bytes that it reads;
-    `thin`: rows of boxes are half a sector.
+    `thin`: rows of boxes are half a sector; `spilled_bytes` of registers go to local memory.
     """
 
     way: str
@@ -91,6 +92,7 @@ class Demand(NamedTuple):
     blocks: int
     held_bytes: float
     l1_bytes: float
+    spilled_bytes: float = 0.0
 
 
 def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand:
@@ -160,6 +162,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         blocks=blocks,
         held_bytes=_held(first, wanted) if way == "ld" else read if way == "ca" else 0.0,
         l1_bytes=l1_left(blocks, 0 if shared is None else shared.size * wanted.stages),
+        spilled_bytes=(code.spilled + (code.once / each(wanted) if wanted.divided else 0.0)) * active,
     )
 
 

@@ -19,7 +19,8 @@
                not fit, they come again. Where the rest is that of a block that starts at the same time,
                L2 loses the more of them the more there are. What is written takes a quarter longer where
                a tile's runs take pairs of lines in part; a part of that, where one instruction does not
-               fill a pair; and half as long again where it fills no pair of sectors
+               fill a pair; and half as long again where it fills no pair of sectors. What registers do not
+               hold is written to L2, and where all blocks' together do not fit there, to memory and back
 
 The busy times add up as in `machine.cost`; what waits beside them nearly hides them, or is hidden. The
 constants are an H200's, fitted to plans that ran there (benchmarks/synthesis_fit.py,
@@ -33,7 +34,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from layoutcheck.machine.arch import SECTOR_BYTES
-from layoutcheck.machine.cost import FILL_BYTES_PER_CYCLE
+from layoutcheck.machine.cost import FILL_BYTES_PER_CYCLE, SMS
 from layoutcheck.synthesis.demand import Demand
 
 
@@ -47,8 +48,8 @@ class Constants:
     byte of both more; bytes that a run costs more (`run`, `run_waited`, `run_beside`), and a line that it
     takes in part (`part` and as many more); `cut` of a written byte more, where a run takes a pair of lines
     in part, `apart` where an instruction does, `bulk` where a row of a box does, `split` of one that an
-    instruction takes pairs of sectors in part of; `lost` bytes of each line in part where they fill `kept`,
-    and its rest is that of a block beside; `meet` rows asked for at
+    instruction takes pairs of sectors in part of; `spilled` of one that stays in L2; `lost` bytes of each
+    line in part where they fill `kept`, and its rest is that of a block beside; `meet` rows asked for at
     once, beyond which the parts of a line are fetched apart though copies run ahead; `kept`, `kept_tma`
     bytes of partial lines that L2 holds, `again` how often those beyond come anew; `pages` runs that all
     blocks write at once, beyond which each costs `crowd` of them more; `row`, `box` of the copy engine,
@@ -77,6 +78,7 @@ class Constants:
     apart: float = 0.092
     bulk: float = 0.1
     split: float = 0.46
+    spilled: float = 0.33
     lost: float = 37.0
     meet: float = 250e3
     kept: float = 50.4e6
@@ -118,6 +120,9 @@ def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
         read = asked.read_bytes * (1 + machine.again * max(0.0, beyond)) + part * asked.read_parts
         read += run * asked.read_runs
         written *= 1 + machine.crowd * max(0.0, asked.streams / machine.pages - 1)
+    beyond = max(0.0, 1 - machine.kept / max(1.0, asked.spilled_bytes * asked.blocks * SMS))
+    read += asked.spilled_bytes * beyond
+    written += asked.spilled_bytes * max(machine.spilled, beyond)
     memory = machine.read * read + machine.write * written + machine.mixed * min(read, written)
     waited = machine.barrier * asked.barriers + asked.own + machine.stored * asked.engine_stores
     if asked.way:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutcheck.synthesis.candidates import widest_bytes
+from layoutcheck.synthesis.candidates import ROW_BYTES, widest_bytes
 from layoutcheck.synthesis.pace import H200, pipes
 from layoutcheck.synthesis.refusal import unserved
 from layoutcheck.synthesis.search import Space
@@ -117,8 +117,9 @@ def space(found: Synthesis) -> tuple[str, ...]:
         f"{cut}{len(searched.layouts)} layouts in shared memory: {_layouts(searched, wanted)}",
         f"{dealt} moves: {_engines(wanted)}; threads take blocks of powers of two, up to {WIDEST_BYTES} "
         f"bytes either way ({_proved(wanted)} are proved to be aligned), dealt to as many threads as divide "
-        "the tile, or whole rows to as many as have them, if CuTe composes their steps with the layout; all "
-        "arrangements of ldmatrix.x1 to x4 and of as many warps as divide it",
+        f"the tile, or, where these take less than {ROW_BYTES} bytes of a row at once, whole rows to as many "
+        "as have them, if CuTe composes their steps with the layout; all arrangements of ldmatrix.x1 to x4 "
+        "and of as many warps as divide it",
         f"{edges}; strides known at run time are counted as {PROBE_PITCH} elements, SMs as full of blocks",
         "of each kind the plan with the least busy pipes (machine.cost), the kinds by their pace "
         f"(synthesis.pace), both fitted on an H200; registers and instructions {made}",

@@ -11,7 +11,7 @@ from layoutcheck.synthesis.compiled import Compiled
 
 OPCODES = {
     "LDG": 0x981, "STS": 0x388, "STG": 0x986, "BAR": 0xB1D, "LDS": 0x984, "BRA": 0x947, "BULK": 0x5B4,
-    "ADD": 0x210,
+    "ADD": 0x210, "STL": 0x387,
 }  # fmt: skip
 ALWAYS = 7
 
@@ -43,7 +43,7 @@ def code(*words: str, loop: int | None = None) -> bytes:
             key: int(value) for key, _, value in (text.partition("=") for text in texts)
         }
         low = OPCODES[name] | given["guard"] << 12
-        high = (4 if name == "LDG" else 0) << 9
+        high = (4 if name in ("LDG", "STL") else 0) << 9
         if "to" in given:
             units = 4 * (given["to"] - at - 1)
             low |= (units & 0xFF) << 16 | (units >> 8 & (1 << 30) - 1) << 34
@@ -90,6 +90,13 @@ def test_what_is_around_the_loop_and_loops_inside_of_it_do_not_count() -> None:
     assert turn(code(*before, "LDG", "STS"), False).instructions == 5  # no loop: all
     far = ["LDG"] * 300
     assert turn(code(*before, *far, "STS", loop=3), False).loaded == 1200
+
+
+def test_what_registers_do_not_hold_is_told() -> None:
+    """ncu: a plan of 64 x 64 halves that spilled wrote 38 % more sectors, and took 18 % longer."""
+    assert turn(code("STL", "STL", "LDG", "STS", loop=0), False).spilled == 8
+    once = turn(code("STL", "LDG", "STS", loop=1), False)
+    assert (once.spilled, once.once) == (0, 4)
 
 
 def test_bulk_copies_are_started_by_one_warp_which_all_others_wait_for() -> None:

@@ -92,10 +92,12 @@ def rounded(size: int, unit: int) -> int:
     return -(-size // unit) * unit
 
 
-def deals(tile: tuple[int, int], fast: int, vector: int, block: int, threads: int) -> Iterator[Dealt]:
+def deals(
+    tile: tuple[int, int], fast: int, vector: int, block: int, threads: int, size: int
+) -> Iterator[Dealt]:
     """To as many threads as divide the tile; the first of those along the fast mode have consecutive ids.
 
-    Besides, whole rows to as many as divide it then, of consecutive ids.
+    Where these take less than 64 bytes of a row, whole rows to as many as divide it, of consecutive ids.
     """
     if tile[fast] % vector or tile[1 - fast] % block:
         return
@@ -108,7 +110,8 @@ def deals(tile: tuple[int, int], fast: int, vector: int, block: int, threads: in
                 yield Dealt(fast, vector, block, along, across, first)
     whole = tile[fast] // vector
     across = max((b for a, b in fitting if a == whole), default=0)
-    if 0 < whole * across < most:
+    longest = max(a for a, b in fitting if a * b == most)
+    if across and longest < whole and longest * vector * size < 64:
         yield Dealt(fast, vector, block, whole, across, whole)
 
 
@@ -191,7 +194,7 @@ class Best:
 
     def blocks(self, fast: int, widest: int) -> list[Dealt]:
         pairs = itertools.product(powers(widest // self.size), powers(16 // self.size))
-        return [one for v, b in pairs for one in deals(self.tile, fast, v, b, self.wanted.threads)]
+        return [one for v, b in pairs for one in deals(self.tile, fast, v, b, self.wanted.threads, self.size)]
 
     def loaded(self, deal: Dealt, asynchronous: bool) -> tuple[Array, tuple[int, ...]]:
         """Addresses, and counts of global memory."""
@@ -226,7 +229,7 @@ class Best:
         for width in (16, 8, 4) if "cp.async" in self.wanted.engines and laid.fast == self.src else ():
             if not self.size <= width <= self.widest:
                 continue
-            for deal in deals(self.tile, self.src, width // self.size, 1, self.wanted.threads):
+            for deal in deals(self.tile, self.src, width // self.size, 1, self.wanted.threads, self.size):
                 to, (at, counts) = self.shared(deal, laid), self.loaded(deal, True)
                 if to is not None and width == 16:
                     packets = [bypass(absent(a), absent(b)) for a, b in zip(to, at, strict=True)]

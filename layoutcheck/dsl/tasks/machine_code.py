@@ -22,7 +22,7 @@ _ASYNC, _ALWAYS = 0xFAE, 0x7
 """`LDGSTS`, which is cp.async, and the guard of what is under no predicate: bits 12 to 15."""
 _NAMES = {
     0x981: "LDG", 0x986: "STG", 0x388: "STS", 0x988: "STS", 0x984: "LDS", 0x83B: "LDSM", 0x844: "STSM",
-    0xFAE: "LDGSTS", 0x947: "BRA", 0xB1D: "BAR", 0x5B4: "BULK", 0x3B5: "BULK", 0x9B7: "BULK",
+    0xFAE: "LDGSTS", 0x387: "STL", 0x947: "BRA", 0xB1D: "BAR", 0x5B4: "BULK", 0x3B5: "BULK", 0x9B7: "BULK",
 }  # fmt: skip
 """The lowest 12 bits of sm_90's instructions, as nvdisasm names them; "BULK" are those of the copy engine."""
 _MEMORY = frozenset({"LDG", "STG", "STS", "LDS", "LDSM", "STSM", "LDGSTS"})
@@ -58,7 +58,8 @@ class Turn(NamedTuple):
     """A turn of the loop over tiles, of which there are as many as its `barriers` or `loaded` bytes say.
 
     `instructions` of every warp, `alone` those that one warp executes beside them, which starts the bulk
-    copies; `cycles` of that warp if memory answered at once, `rounds` how often it waits for memory.
+    copies; `cycles` of that warp if memory answered at once, `rounds` how often it waits for memory. Local
+    memory has `spilled` bytes of a thread that registers do not hold, and `once` those before the loop.
     """
 
     instructions: int
@@ -67,6 +68,8 @@ class Turn(NamedTuple):
     rounds: float
     barriers: int
     loaded: int
+    spilled: int = 0
+    once: int = 0
 
 
 def registers(cubin: bytes) -> int:
@@ -110,6 +113,8 @@ def turn(cubin: bytes, looks: bool) -> Turn:
         rounds=rounds,
         barriers=sum(one.name == "BAR" for one in shared),
         loaded=sum(one.bytes for one in shared if one.name == "LDG"),
+        spilled=sum(one.bytes for one in shared if one.name == "STL"),
+        once=sum(one.bytes for one in every[:begin] if one.name == "STL"),
     )
 
 
@@ -152,7 +157,7 @@ def _decoded(code: bytes) -> list[Instruction]:
             Instruction(
                 name=name,
                 guard=low >> 12 & 0xF,
-                bytes=_WIDTHS[high >> 9 & 7] if name in ("LDG", "STG", "LDGSTS") else 0,
+                bytes=_WIDTHS[high >> 9 & 7] if name in ("LDG", "STG", "LDGSTS", "STL") else 0,
                 stall=high >> 41 & 0xF,
                 writes=high >> 46 & 7,
                 reads=high >> 49 & 7,
