@@ -47,7 +47,6 @@ from layoutcheck.sources.mlir import Operation
 
 MOST_EVENTS = 150_000  # of one block; a kernel that does more is judged by its beginning
 MOST_TILES = 4  # turns of a loop over tiles, which asks a scheduler for the next one
-GUESSED_TURNS = 3  # of one that ends by what only a run knows: a ring of two slots comes round
 HANDED_OUT = "the hardware hands out"
 _DATA = ("data", "blocked")
 
@@ -109,13 +108,14 @@ class WatchedKernel:
 
     def watch(
         self, block: tuple[int, int, int] = (0, 0, 0), token: int = 0, budget: Budget | None = None,
-        tiles: int = MOST_TILES, contents: Contents | None = None,
+        tiles: int = MOST_TILES, contents: Contents | None = None, guessed: int = 1,
     ) -> Watched:  # fmt: skip
         """The events of one block; `token` is what every trial of an mbarrier returns.
 
         Raises OutOfTime, and TooManyEvents of a kernel that is `whole`.
 
-        Loops over tiles are followed for `tiles` turns. `contents` is what memory is taken to hold.
+        Loops over tiles are followed for `tiles` turns, those of `schedulers` that end by what only a run
+        knows for `guessed`. `contents` is what memory is taken to hold.
         """
         launch = replace(self.launch, index=block)
         sites = contents.sites if contents is not None else None
@@ -123,7 +123,7 @@ class WatchedKernel:
         if key not in self.programs:
             self.programs[key] = Program(self, launch, sites)
         watched = Watched(launch, token=token, maps=tensor_maps(self.given[1]) if self.given else {})
-        self.programs[key].run(self, watched, budget or Budget(), tiles, contents)
+        self.programs[key].run(self, watched, budget or Budget(), tiles, contents, guessed)
         self._measure(watched)
         return watched
 
@@ -147,17 +147,19 @@ class Program:
         self.steps = self.flow.steps(kernel.operation.regions[0].blocks[0], fast=False)
         self.known = dict(self.machine.reasons.known)
         self.tiles = kernel.tiles()
-        self.flow.most_guessed = dict.fromkeys(kernel.schedulers(), GUESSED_TURNS)
+        self.schedulers = kernel.schedulers()
 
     def run(
-        self, kernel: WatchedKernel, watched: Watched, budget: Budget, tiles: int, contents: Contents | None
-    ) -> None:
-        """Write down what the block does; `tiles`, `contents` and what is raised are those of `watch`."""
+        self, kernel: WatchedKernel, watched: Watched, budget: Budget, tiles: int, contents: Contents | None,
+        guessed: int,
+    ) -> None:  # fmt: skip
+        """Write down what the block does; the last three, and what is raised, are those of `watch`."""
         machine, flow, reasons = self.machine, self.flow, self.machine.reasons
         machine.restart(watched.launch, self.known)
         reasons.taken = INPUT if contents is not None else frozenset()
         flow.restart()
         flow.tick, flow.most_turns = budget.check, dict.fromkeys(self.tiles, tiles)
+        flow.most_guessed = dict.fromkeys(self.schedulers, guessed)
         self.recorder.restart(watched, tiles, contents, kernel.whole)
         enter(kernel.operation, machine, flow, kernel.given, kernel.types)
         with np.errstate(all="ignore"):

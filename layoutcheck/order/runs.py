@@ -29,19 +29,24 @@ from layoutcheck.order.watched import Watched
 
 # Another version's operations may have other shapes than those of the modelled one.
 SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+GUESSED_TURNS = 3  # a ring of two slots comes round
 MANY_EVENTS, FEW_TURNS = 10_000, 16  # integers, which may count turns, are few if there are more events
 SEARCH_SECONDS = 3.0  # of processor time, for a grid
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """The blocks of the cluster that begins at `first`, followed in loops over tiles for `tiles` turns."""
+    """The blocks of the cluster that begins at `first`, followed in loops over tiles for `tiles` turns.
+
+    `guessed` are the turns of such loops that end by what only a run knows.
+    """
 
     kernel: WatchedKernel
     token: int
     budget: Budget
     tiles: int = MOST_TILES
     first: tuple[int, int, int] = (0, 0, 0)
+    guessed: int = 1
 
     def watch(self, contents: Contents | None = None) -> list[Watched]:
         """What each block does. Raises OutOfTime."""
@@ -49,7 +54,8 @@ class Cluster:
         if contents is not None:
             contents.now.clear()
         indices = [(i, j, k) for k in z for j in y for i in x]
-        return [self.kernel.watch(index, self.token, self.budget, self.tiles, contents) for index in indices]
+        how = self.token, self.budget, self.tiles, contents, self.guessed
+        return [self.kernel.watch(index, *how) for index in indices]
 
     def sure(self) -> list[Watched] | None:
         """What each block does, in a run that a real one could be; None where that is not known."""
@@ -181,6 +187,9 @@ def _of(cluster: Cluster, first: bool) -> Iterator[Run]:
         given = followed(blocks, cluster.watch)
         if given is not None:
             yield Run(given, cluster, first, True)
+        elif any(block.guessed for block in blocks) and cluster.kernel.schedulers():
+            longer = replace(cluster, guessed=GUESSED_TURNS)
+            yield Run(longer.watch(), longer, first)
         return
     given = followed(blocks, cluster.watch)
     yield Run(blocks if given is None else given, cluster, first, given is not None, only=True)

@@ -193,10 +193,9 @@ def _spent(flow: Flow, k: int) -> bool:
 def _ends(flow: Flow, loop: Operation, k: int, bits: int) -> bool:
     """Whether a loop has had its turns: it ends by what only a run can say, or is not followed further."""
     if flow.machine.reasons.guessed(bits):
-        often = "once" if k == 1 else f"{k} times"
         if k < flow.most_guessed.get(loop, 1):
             return False
-        flow.machine.notes.add(f"a loop that ends by a value loaded at run time is taken to run {often}")
+        flow.machine.notes.add("a loop that ends by a value loaded at run time is followed for its first turns")
         return True
     if k < flow.most_turns.get(loop, k + 1):
         return False
