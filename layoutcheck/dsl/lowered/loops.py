@@ -195,7 +195,7 @@ def _ends(flow: Flow, loop: Operation, k: int, bits: int) -> bool:
     if flow.machine.reasons.guessed(bits):
         if k < flow.most_guessed.get(loop, 1):
             return False
-        flow.machine.notes.add("a loop that ends by a value loaded at run time is followed for its first turns")
+        flow.machine.notes.add("a loop that ends by a value loaded at run time is followed for some turns")
         return True
     if k < flow.most_turns.get(loop, k + 1):
         return False
