@@ -202,6 +202,7 @@ KEYS = {
     "cycles": "that a warp takes by itself",
     "rounds": "in which it waits for loads",
     "loaded": "bytes of a thread",
+    "spilled": "bytes of a thread, in local memory",
     # numerics
     "command": "that printed it",
     "identified_from": "whose answers were taken",

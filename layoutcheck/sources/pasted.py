@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterator
 
-from layoutcheck.catalogue import folding
 from layoutcheck.errors import InputError
 
 MAX_PASTE = 1 << 26  # characters: 64 MiB, more than any log that is pasted by hand
@@ -225,6 +224,8 @@ def _interesting(text: str) -> str:
         return text
     windows = (*_windows(text, text, _TOLD, _LONG // 2), *_windows(text, text, _INTEREST, _LONG))
     if not windows:
+        from layoutcheck.catalogue import folding  # which a trace is spared
+
         lowered = text.lower()
         same = len(lowered) == len(text)  # but for a letter whose lower case is two
         windows = tuple(_windows(text, lowered if same else text, folding.WRONGS, _LONG))
