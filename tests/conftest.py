@@ -64,7 +64,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     Runs of pytest that a test starts do without the plugins that they do not use, which take each of them
     more than a second to import.
     """
-    gc.collect()
     gc.freeze()
     unused = ("pytest-lsp", "asyncio", "hypothesispytest", "platformdirs")
     os.environ["PYTEST_ADDOPTS"] = " ".join(f"-p no:{plugin}" for plugin in unused)

@@ -129,9 +129,14 @@ SLOW_COPY = {"src": "(32,64):(64,1)", "dst": "(32,64):(64,1)", "atom": "universa
 
 
 @cache
+def root() -> Any:
+    return get_command(app())
+
+
+@cache
 def options(command: str) -> dict[str, Any]:
     """The command's options by parameter, as the help describes them."""
-    found: Any = get_command(app())
+    found = root()
     for word in command.split():
         found = found.commands[word]
     return {one.name: one for one in found.params if one.name != "help"}
