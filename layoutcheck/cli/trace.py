@@ -57,8 +57,9 @@ def trace(
 ) -> int:
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
 
-    The script's output goes to standard error. Exit status: 1, a copy is wrong or a kernel does not compile;
-    2, neither, but not everything was seen (--fail-on, --require-coverage).
+    The script's output goes to standard error. After SIGTERM the report says what was seen until then. Exit
+    status: 1, a copy is wrong or a kernel does not compile; 2, neither, but not everything was seen
+    (--fail-on, --require-coverage).
     """
     from layoutcheck import tracing
 
