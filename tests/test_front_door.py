@@ -426,3 +426,14 @@ def test_an_exception_of_a_traced_script_is_explained_as_a_pasted_one_is() -> No
     assert "the leading dimension has stride 8" in meaning(TraceFailure("raised", strides))
     assert meaning(TraceFailure("raised", "ValueError: my own")) == ""
     assert meaning(TraceFailure("uncompiled", strides)) == ""
+
+
+def test_a_traceback_that_was_saved_as_a_script_is_explained_and_not_run(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    said = (
+        "Traceback (most recent call last):\nRuntimeError: Expected strides[leading_dim] == 1, but got 8.\n"
+    )
+    (tmp_path / "error.py").write_text(said)
+    assert run(["explain", str(tmp_path / "error.py")]) == 1
+    assert "the leading dimension has stride 8" in capsys.readouterr().out

@@ -30,7 +30,7 @@ _AT_RUN_TIME = tables.of("driver", "cuda_codes")
 _EXPORT = "dsl.dlpack-export"  # PyTorch's words, of a tensor that the DSL is given
 _OF_DSL = tuple(entry for entry in (*tables.CALLS, *tables.DSL) if entry.name != _EXPORT)
 _OF_CUDA = (*tables.MACHINE, tables.called("elsewhere.driver"), tables.called("elsewhere.no-gpu"))
-_OF_NVCC = ("cpp.host-function", "cpp.shared-variable")
+_OF_NVCC = ("cpp.host-function", "cpp.shared-variable", "cpp.generic-architecture", "cpp.intrinsic-target")
 # Of each world the entries that it does not print, and whether it may where it prints no other.
 _NOT_OF: dict[str, tuple[tuple[Known, ...], bool]] = {
     FOREIGN: ((*tables.ENTRIES, *tables.SYMPTOMS, *tables.TOPICS), False),
@@ -56,7 +56,7 @@ _PACKAGE = re.compile(
     r"(?:site|dist)-packages/(?:[\w.+-]+\.egg/)?(\w+)|/CuTeDSL/(cutlass)/|python/(\w+)/cython/|[Ll]ib\\\\?site-packages\\\\?(\w+)"
 )
 OF_DSL = re.compile(
-    r"(?:(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?|CuTeDSL/)cutlass/([\w/]+\.py)"
+    r"(?:(?:nvidia_cutlass_dsl|(?:site|dist)-packages)/(?:\w+/)?|CuTeDSL/|\"(?:\.\.\.|…)/)cutlass/([\w/]+\.py)"
 )  # the part of the path that every version has
 _DSL_PACKAGES = ("nvidia_cutlass_dsl", "cutlass")
 _DSL_CLASS = re.compile(r"(?:^|\.)(?:DSL\w*|Op|MLIR|CUDADialect)Error$")

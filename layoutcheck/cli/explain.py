@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Mapping
@@ -69,7 +70,7 @@ def explain(
 
     if case == "":
         return list_cases()
-    pasted = case is None and "dst" not in given and not (given.get("src") or "").endswith(".py")
+    pasted = case is None and "dst" not in given and not _is_program(given.get("src") or "")
     if sources is not None and not pasted:
         raise InputError(
             "--sources is of a pasted error", expected="'-' or a file with the error, and --sources"
@@ -98,7 +99,7 @@ def explain(
             "nothing to explain", expected="SRC and DST, --case NAME, or '-' for compiler output"
         )
     elif "dst" not in given:
-        if src.endswith(".py"):
+        if not pasted:
             from layoutcheck.cli.trace import trace
 
             _refuse("a program is traced", given.keys() - {"src", "arch"}, "a .py file alone, or trace")
@@ -128,6 +129,21 @@ def explain(
         outcomes = asked(outcomes)
     sink.put(render(outcomes, sink.style))
     return exit_status(outcomes, strict)
+
+
+def _is_program(src: str) -> bool:
+    """Whether SRC is a Python program, and no traceback that was saved by such a name."""
+    if not src.endswith(".py"):
+        return False
+    try:
+        text = Path(src).read_text(encoding="utf-8", errors="replace")
+        if re.search(r"(?m)^\W*Traceback \(most recent call last\)", text):
+            compile(text, src, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    except OSError:  # the trace says why it cannot be read
+        return True
+    return True
 
 
 def _is_piped() -> bool:
