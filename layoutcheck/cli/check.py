@@ -54,7 +54,7 @@ def check(
             "--compare tells and fails on what is worse", strict=strict, all=everything, no_fixes=no_fixes
         )
     if format_ != "json":
-        refuse_beside("of JSON alone", no_fixes=no_fixes)
+        refuse_beside("only JSON leaves fixes out", no_fixes=no_fixes)
     before = None if compare is None else _earlier(compare)
     sink = Sink(output, everything)
     apart = before is not None or file_of(output) is not None or not sys.stdout.isatty()

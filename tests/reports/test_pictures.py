@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -193,6 +194,12 @@ def test_the_strip_is_one_instruction_and_what_the_layouts_ask_of_it(name: str) 
             if rect.get("data-value") is not None:
                 key = (rect.get("data-side"), rect.get("data-kind"))
                 said[key][int(rect.get("data-value"))].append(int(rect.get("data-offset")))
+        cells = [one for one in root.iter() if one.get("data-value") is not None]
+        for cell, following in itertools.pairwise(cells):
+            adjacent = int(following.get("data-offset")) - int(cell.get("data-offset")) == 1
+            if adjacent and all(cell.get(name) == following.get(name) for name in ("data-value", "y")):
+                end = float(cell.get("x")) + float(cell.get("width"))
+                assert end == pytest.approx(float(following.get("x")), abs=0.02)  # no line through its number
         pairs = set()
         for side_moves in [moves(run, "asked")]:
             flat = [side_moves[side].reshape(-1).tolist() for side in SIDES]

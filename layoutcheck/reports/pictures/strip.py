@@ -98,7 +98,7 @@ def _row(side: str, kind: str, start: int, cells: dict[int, int], span: int, wid
                 "rect",
                 x=_LEFT + unit * wide,
                 y=y,
-                width=wide - 1,
+                width=wide - (cells.get(unit + 1) != value),  # the number stands in the middle of the value
                 height=_ROW - 3,
                 class_=f"lc-fill {svg.shade(value)}",
                 data_side=side,
