@@ -120,6 +120,17 @@ def test_a_rule_documents_itself(code: str) -> None:
         assert f"## {section}\n" in one.doc
 
 
+def test_no_report_has_an_address_that_only_the_model_knows() -> None:
+    """Runs place their operands at 2^42 and beyond: a report counts from where the user's own begin."""
+    rng = Random(19)
+    reports = [lc.check(**one.example.flagged) for one in rules().values()]
+    reports += [check(random_tile(rng) if n % 2 else random_copy(rng)) for n in range(120)]
+    for report in reports:
+        text = "\n".join(str((each.title, each.message, each.evidence)) for each in report.findings)
+        given = str(report.copy)
+        assert [one for one in re.findall(r"\b[1-9]\d{10,}\b", text) if one not in given] == [], text
+
+
 def test_every_page_says_how_its_finding_is_silenced() -> None:
     """With a comment that `lint` reads as that code, or why there is a setting in its place."""
     by_setting = set()
