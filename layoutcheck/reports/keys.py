@@ -203,6 +203,7 @@ KEYS = {
     "rounds": "in which it waits for loads",
     "loaded": "bytes of a thread",
     "spilled": "bytes of a thread, in local memory",
+    "once": "of them, before the loop",
     # numerics
     "command": "that printed it",
     "identified_from": "whose answers were taken",
