@@ -42,7 +42,7 @@ assert bad["fixes"][0]["strategy"] == "match-layout"
 assert unusable["error"]["message"]
 ```
 
-With `--no-fixes` no fix is looked for, and `obstacle` says so: fixes take four times as long as all the rest.
+With `--no-fixes` no fix is looked for, and `obstacle` says so: fixes take most of the time.
 """
 
 
