@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.ordering import FENCES, PAIRS, ordering
-from layoutcheck.order.own_values import differ
+from layoutcheck.order.own_values import differ, loads_behind
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.releases import key, uncovered
 from layoutcheck.order.replay import MOST_PROBLEMS
@@ -33,7 +33,8 @@ from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
 from layoutcheck.sources.mlir import Operation
 
 TITLE = "global memory between blocks"
-MOST_CELLS = 1 << 24  # of all accesses of one block
+MOST_BYTES = 1 << 24  # of all accesses of one block
+_WIDEST = 16  # bytes of a cell
 _READS = ("read", "cp_async", "bulk_load")
 _WRITES = ("write", "bulk_store")
 _THREAD_BITS, _LANE_BITS = 10, 5  # of a record: the thread of a block, the lane of a warp
@@ -78,16 +79,26 @@ def _compare(
     for index in others:
         second = _Block(kernel.watch(index, 0, budget), found)
         for writer, reader in ((first, second), (second, first)):
-            for one, other in _meetings(writer, writer.written, reader, reader.read):
+            for one, other in _meetings(writer, reader, False):
                 if not reader.has_written(other.event, one.event.meaning.facts.get("constant")):
                     _tell(one, other, found)
-        for one, other in _meetings(first, first.written, second, second.written):
+        known: dict[tuple[Operation | None, Operation | None], bool] = {}
+        for one, other in _meetings(first, second, True):
             a, b = one.event.meaning, other.event.meaning
-            same = "constant" in a.facts and a.facts["constant"] == b.facts.get("constant")
-            # One line by which several blocks write one place: most often one value.
-            line = a.op is b.op or teller.frames(a.site)[:1] == teller.frames(b.site)[:1]
-            if not same and (not line or differ(one, other, first.watched.events, second.watched.events)):
+            if (a.op, b.op) not in known:
+                known[a.op, b.op] = _one_number(a, b, teller)
+            own = (first.watched.events, second.watched.events)
+            if not known[a.op, b.op] and (a.op is not b.op or differ(one, other, *own)):
                 _tell(one, other, found)
+
+
+def _one_number(a: Meaning, b: Meaning, teller: Teller) -> bool:
+    """Whether what blocks write to one place is most often one number: a constant, what one line writes."""
+    if "constant" in a.facts and a.facts["constant"] == b.facts.get("constant"):
+        return True
+    if a.op is b.op:
+        return a.op is None or not loads_behind(a.op, a)
+    return teller.frames(a.site)[:1] == teller.frames(b.site)[:1]
 
 
 def _not_released(
@@ -104,7 +115,7 @@ def _not_released(
     ):
         pairs = [
             pair
-            for pair in _meetings(writer, writer.written, reader, reader.read, _LANE_BITS)
+            for pair in _meetings(writer, reader, False, _LANE_BITS)
             if not any(party.event.rests for party in pair)
         ]
         open_ = uncovered(kernel, writer.watched.launch.index, transfers, budget) if pairs else None
@@ -139,8 +150,21 @@ def _others(launch: Launch) -> Iterator[tuple[int, int, int]]:
             yield (index[0], index[1], index[2])
 
 
+class _Range(NamedTuple):
+    """`most` bytes from `at` on, of each of these threads; of each `bytes_`, if that is given."""
+
+    write: bool
+    at: Any
+    most: int
+    bytes_: Any
+    records: Any
+
+
 class _Block:
-    """The cells of global memory that one block reads and writes, each with its event and thread."""
+    """What one block reads and writes of global memory, each with its event and thread.
+
+    `unit` bytes divide every access: memory is compared in cells of so many.
+    """
 
     def __init__(self, watched: Watched, found: Between) -> None:
         self.watched, self.found = watched, found
@@ -150,22 +174,23 @@ class _Block:
         self.threads = watched.launch.threads
         self.everyone = np.arange(self.threads)
         self.total = 0
-        parts: dict[bool, list[Any]] = {True: [], False: []}
-        for number, event in enumerate(watched.events):
-            for write, cells, records in self._cells(number, event):
-                parts[write].append((cells, records))
+        self.ranges = [one for number, event in enumerate(watched.events) for one in self._of(number, event)]
+        low = _WIDEST
+        for one in self.ranges:
+            low |= one.most if one.bytes_ is None else int(np.bitwise_or.reduce(one.bytes_))
+            low |= int(np.bitwise_or.reduce(one.at))
+        self.unit = low & -low
+        self._spans: dict[bool, tuple[Any, Any]] = {}
         if not watched.complete:
             found.unchecked.add(f"{TITLE}: what follows loops that were cut")
-        self.read, self.written = (_sorted(parts[write]) for write in (False, True))
 
-    def _cells(self, number: int, event: Event) -> Iterator[tuple[bool, Any, Any]]:
-        """(whether it writes, bytes / 1, records) of an event; addresses are in units of its own size."""
+    def _of(self, number: int, event: Event) -> Iterator[_Range]:
         if event.rests and self.watched.reasons.worst(event.rests) not in ("static", "arguments"):
             self.found.unchecked.add(f"{TITLE}: addresses, or conditions, that only a run knows")
             return
         if self.watched.reasons.worst(event.rests) == "static":
             event.rests = 0
-        if self.total > MOST_CELLS:  # it is said, and nothing more is compared
+        if self.total > MOST_BYTES:  # it is said, and nothing more is compared
             return
         for write, address, size in _ranges(event):
             where = for_all(address, self.threads)
@@ -176,14 +201,34 @@ class _Block:
             bytes_ = None if isinstance(size, int) else for_all(size, self.threads)[threads]
             most = size if bytes_ is None else int(bytes_.max())
             self.total += where.size * most
-            if most <= 0 or self.total > MOST_CELLS:
+            if most <= 0 or self.total > MOST_BYTES:
                 if most > 0:
-                    self.found.unchecked.add(f"{TITLE}: a block accesses more than {MOST_CELLS >> 20} MiB")
+                    self.found.unchecked.add(f"{TITLE}: a block accesses more than {MOST_BYTES >> 20} MiB")
                 continue
-            steps = np.arange(most, dtype=np.int64)
-            cells, records = where[:, None] + steps, (threads | number << 10).repeat(most)
-            chosen = slice(None) if bytes_ is None else (steps < bytes_[:, None]).ravel()
-            yield write, cells.ravel()[chosen], records[chosen]
+            yield _Range(write, where, most, bytes_, threads | number << 10)
+
+    def spans(self, write: bool) -> tuple[Any, Any]:
+        """From where to where each of its loads, or stores, reaches."""
+        if write not in self._spans:
+            each = [one for one in self.ranges if one.write == write]
+            low = np.array([int(one.at.min()) for one in each], np.int64)
+            high = np.array([int(one.at.max()) + one.most for one in each], np.int64)
+            self._spans[write] = low, high
+        return self._spans[write]
+
+    def cells(self, write: bool, unit: int, near: Any) -> tuple[Any, Any]:
+        """What it writes or reads, in cells of `unit` bytes in order, each once with the record of the last.
+
+        `near` says which of its stores, or loads, are looked at.
+        """
+        parts = []
+        each = (one for one in self.ranges if one.write == write)
+        for one in (one for one, chosen in zip(each, near, strict=True) if chosen):
+            steps = np.arange(one.most // unit, dtype=np.int64)
+            cells, records = (one.at // unit)[:, None] + steps, one.records.repeat(steps.size)
+            some = slice(None) if one.bytes_ is None else (steps * unit < one.bytes_[:, None]).ravel()
+            parts.append((cells.ravel()[some], records[some]))
+        return _sorted(parts)
 
     def has_written(self, read: Event, constant: str | None) -> bool:
         """Whether every thread of a load has stored a constant there before: what others store is no news."""
@@ -226,10 +271,15 @@ def _sorted(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     return unique, records[first]
 
 
-def _meetings(
-    a: _Block, ours: tuple[Any, Any], b: _Block, theirs: tuple[Any, Any], bits: int = _THREAD_BITS
-) -> Iterator[tuple[Party, Party]]:
-    """A pair of parties for each pair of events that access one cell; with fewer `bits` also of warps."""
+def _meetings(a: _Block, b: _Block, write: bool, bits: int = _THREAD_BITS) -> Iterator[tuple[Party, Party]]:
+    """What `a` writes and `b` accesses: a pair of parties for each pair of events that meet in a cell.
+
+    With fewer `bits` also for each pair of warps.
+    """
+    unit = min(a.unit, b.unit)
+    own, other_own = a.spans(True), b.spans(write)
+    ours = a.cells(True, unit, _overlap(own, other_own))
+    theirs = b.cells(write, unit, _overlap(other_own, own))
     _, one, other = np.intersect1d(ours[0], theirs[0], assume_unique=True, return_indices=True)
     if not one.size:
         return
@@ -237,3 +287,11 @@ def _meetings(
     _, first = np.unique(pairs, axis=1, return_index=True)
     for i in first.tolist():
         yield a.party(int(ours[1][one[i]])), b.party(int(theirs[1][other[i]]))
+
+
+def _overlap(spans: tuple[Any, Any], others: tuple[Any, Any]) -> Any:
+    """Which of the spans overlap any of the others."""
+    low, high = np.sort(others[0]), np.sort(others[1])
+    begun = np.searchsorted(low, spans[1], "left")  # others that begin before the end
+    over = np.searchsorted(high, spans[0], "right")  # others that end before the beginning
+    return begun > over

@@ -32,6 +32,7 @@ SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, Overfl
 GUESSED_TURNS = 3  # a ring of two slots comes round
 MANY_EVENTS, FEW_TURNS = 10_000, 16  # integers, which may count turns, are few if there are more events
 SEARCH_SECONDS = 3.0  # of processor time, for a grid
+OTHERS_SECONDS = 6.0  # the same for all other numbers, with their replays
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,17 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
     yield from found
     if kernel.tokens:
         yield from _of(replace(found[0].cluster, token=1), True)
+    rest = Budget(min(OTHERS_SECONDS, budget.left()))
+    try:
+        yield from _with_other_numbers(replace(usual, budget=rest), found)
+    except OutOfTime:
+        if budget.left() <= 0:
+            raise
+
+
+def _with_other_numbers(usual: Cluster, found: list[Run]) -> Iterator[Run]:
+    """The runs of other grids, extents and integers; `found` are the usual ones. Raises OutOfTime."""
+    kernel, budget = usual.kernel, usual.budget
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         if (other := _ending(usual, found[-1].blocks)) is not None:
             yield from _varied(replace(usual, kernel=other, tiles=MOST_TURNS))

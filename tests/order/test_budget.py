@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import sys
 import time
 
 import pytest
@@ -11,6 +13,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.order import check_module
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import run
+from layoutcheck.order.events import kernels
+from layoutcheck.order.runs import OTHERS_SECONDS, Cluster, Run, runs
 from layoutcheck.settings import Settings, order_seconds
 from layoutcheck.sources.traced_module import TracedModule
 from tests.order.programs import faulty, pipeline
@@ -57,6 +61,28 @@ def test_a_long_kernel_ends_in_its_time() -> None:
     report = check_module(TracedModule("", "forever", "sm_90a", {}, []), LOOPS, "", 0.2)
     assert report.problem.startswith("the time budget of 0.2 s was used up")
     assert 0.2 <= time.thread_time() - start < 1.5
+
+
+@pytest.mark.parametrize("left", [5.0, 0.0])
+def test_other_numbers_take_a_part_of_the_time(monkeypatch: pytest.MonkeyPatch, left: float) -> None:
+    given: list[float] = []
+
+    def late(usual: Cluster, _found: list[Run]) -> list[Run]:
+        given.append(usual.budget.left())
+        monkeypatch.setattr(budget, "left", lambda: left)
+        raise OutOfTime
+
+    (kernel,) = kernels(LOOPS.replace("4096", "3"))
+    budget = Budget(60)
+    monkeypatch.setattr(sys.modules[runs.__module__], "_with_other_numbers", late)
+    found = runs(kernel, budget)
+    assert [run.first for run in itertools.islice(found, 1)] == [True]
+    if left:
+        assert list(found) == []
+    else:
+        with pytest.raises(OutOfTime):
+            next(found)
+    assert 0 < given[0] <= OTHERS_SECONDS
 
 
 def test_what_was_found_until_then_is_kept() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from layoutcheck.order.between import _overlap
 from layoutcheck.order.global_memory import CELL, GlobalMemory
 
 
@@ -65,3 +66,11 @@ def test_a_bulk_load_is_written_down_where_it_reads() -> None:
     shadow, other = (one for _, _, one in memory.ranges)
     assert not shadow.readers and list(other.readers) == [201]
     assert other.readers[201][1].tolist() == [1 << 10 | 40, -1]
+
+
+def test_only_accesses_that_may_meet_are_compared() -> None:
+    spans = np.array([0, 64, 128, 512]), np.array([64, 80, 256, 576])
+    others = np.array([300, 80, 63]), np.array([512, 128, 64])
+    assert _overlap(spans, others).tolist() == [True, False, False, False]
+    assert _overlap(others, spans).tolist() == [False, False, True]
+    assert _overlap(spans, (np.zeros(0), np.zeros(0))).tolist() == [False] * 4
