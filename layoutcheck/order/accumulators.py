@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.dsl.lowered.needed import CARRIERS
+from layoutcheck.dsl.lowered.operations import CONSTANTS
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.sources.mlir import Block, Operation, Value
 
 PASSING = CARRIERS  # what hands registers on is no use of them
-_NOTHING = ("llvm.mlir.undef", "llvm.mlir.poison", "llvm.mlir.zero", "llvm.mlir.constant", "arith.constant")
+_NOTHING = ("llvm.mlir.undef", "llvm.mlir.poison", "llvm.mlir.zero", *CONSTANTS)
 _POINTERS = ("llvm.getelementptr", "llvm.bitcast", "llvm.addrspacecast")
 
 

@@ -15,10 +15,11 @@ from copy import copy
 
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory
 from layoutcheck.dsl.lowered.needed import terminator
+from layoutcheck.dsl.lowered.removed import constant_of
 from layoutcheck.dsl.lowered.types import GLOBAL, SHARED, TENSOR, parse_type
 from layoutcheck.provenance.labels import hands_on
 from layoutcheck.provenance.matrix import accumulator_count, is_product, is_wgmma, scale_of
-from layoutcheck.sources.mlir import Block, Operation, Value, integer, integers
+from layoutcheck.sources.mlir import Block, Operation, Value, integers
 
 _POINTER = "!llvm.ptr"
 _READS = ("llvm.load", "llvm.store", "llvm.alloca", "nvvm.ldmatrix")
@@ -95,7 +96,7 @@ class Suspects:
             return self._turns[value]
         made = value.definition
         if made is None or not self._turns or made.name not in _ARITHMETIC:
-            return _constant(value)
+            return constant_of(value)
         parts = [self._number(operand) for operand in made.operands]
         return None if None in parts else int(_ARITHMETIC[made.name](*parts))
 
@@ -218,7 +219,7 @@ def _begins(product: Operation) -> bool:
     """Whether a wgmma surely begins a sum: its accumulators do not count, and A is in shared memory."""
     scale = scale_of(product)[:1] if is_wgmma(product) else []
     count = accumulator_count(product) if scale else 0
-    return bool(scale) and _constant(scale[0]) == 0 and product.operands[count].type == "i64"
+    return bool(scale) and constant_of(scale[0]) == 0 and product.operands[count].type == "i64"
 
 
 def _carried(op: Operation, values: set[Value]) -> list[Value]:
@@ -248,13 +249,6 @@ def _space(pointer: Value) -> int:
     return parse_type(pointer.type).space
 
 
-def _constant(value: Value) -> int | None:
-    made = value.definition
-    if made is None or made.name not in ("arith.constant", "llvm.mlir.constant"):
-        return None
-    return integer(made.attributes.get("value", ""))
-
-
 def _size(array: Operation) -> int:
     """The bytes of an array."""
-    return parse_type(array.attributes["elem_type"]).size_bytes * (_constant(array.operands[0]) or 1)
+    return parse_type(array.attributes["elem_type"]).size_bytes * (constant_of(array.operands[0]) or 1)

@@ -23,7 +23,7 @@ from layoutcheck.dsl.lowered.integers import compare
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.matrices import matrix_register
 from layoutcheck.dsl.lowered.memory import Memory
-from layoutcheck.dsl.lowered.operations import Operations
+from layoutcheck.dsl.lowered.operations import CONSTANTS, Operations
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.removed import Left
 from layoutcheck.dsl.lowered.types import Type, parse_type
@@ -115,7 +115,7 @@ class RandomOperations(Operations):
         """The step of an operation."""
         name = op.name
         short = name.rpartition(".")[2]
-        if name in ("arith.constant", "llvm.mlir.constant") and "." in op.attributes.get("value", ""):
+        if name in CONSTANTS and "." in op.attributes.get("value", ""):
             return self.constant(op, _constant(op.attributes["value"]))
         if name.startswith(("arith.", "llvm.")) and short in _RING and len(op.operands) == 2:
             ring = _RING[short]

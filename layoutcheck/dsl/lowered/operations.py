@@ -24,6 +24,7 @@ _OVERFLOWS = frozenset(
     ("arith.addi", "arith.muli", "arith.subi", "arith.shli", "llvm.add", "llvm.mul", "llvm.sub", "llvm.shl")
 )
 _DENSE = re.compile(r"dense<(-?[0-9]+|true|false)>")
+CONSTANTS = ("arith.constant", "llvm.mlir.constant")
 # A barrier's wait succeeds: what waits goes on.
 WAITS = frozenset(
     ("nvvm.mbarrier.try_wait.parity.timelimit", "nvvm.mbarrier.wait.parity", "nvvm.mbarrier.test.wait",
@@ -42,7 +43,7 @@ class Operations(Steps):
             return self.watched(op, BINARY[name])
         if name in BINARY and len(op.operands) == 2:
             return self.binary(op, BINARY[name])
-        if name in ("arith.constant", "llvm.mlir.constant", "index.constant"):
+        if name in (*CONSTANTS, "index.constant"):
             return self.constant(op, _constant(op.attributes.get("value", "")))
         if name in ("llvm.mlir.zero", "llvm.mlir.undef", "llvm.mlir.poison", "ub.poison"):
             return self.constant(op, _zero(parse_type(op.results[0].type)))

@@ -18,6 +18,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from layoutcheck.dsl.lowered.integers import BINARY
+from layoutcheck.dsl.lowered.operations import CONSTANTS
 from layoutcheck.dsl.lowered.types import GENERIC, parse_type
 from layoutcheck.dsl.lowered.values import wrap
 from layoutcheck.sources.mlir import Block, Operation, Value, integer, integers
@@ -25,7 +26,6 @@ from layoutcheck.sources.mlir import Block, Operation, Value, integer, integers
 MOST_STEPS = 200_000  # accesses that are followed in one kernel
 MOST_TURNS = 4096  # of the loops around one store
 _CASTS = {"arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "arith.index_castui"}
-_CONSTANTS = ("arith.constant", "llvm.mlir.constant")
 _SAME = ("llvm.ptrtoint", "llvm.inttoptr", "llvm.bitcast")  # the same address
 _OPERAND = -(1 << 31)  # how rawConstantIndices marks an index that is an operand
 Turn = Callable[[Value], Any]  # the turn of a loop, by the loop's own number
@@ -343,7 +343,7 @@ def _number(value: Value, turn: Turn) -> int | None:
     made = value.definition
     if made is None:
         return None if turns_of(value) is None else int(turn(value))
-    if made.name in _CONSTANTS:
+    if made.name in CONSTANTS:
         return constant_of(value)
     bits = parse_type(value.type).bits or 64
     given = [_number(one, turn) for one in made.operands]
@@ -375,4 +375,4 @@ def unrolled(loop: Operation) -> bool:
 def constant_of(value: Value) -> int | None:
     """The number that a value is written as; None for another value."""
     made = value.definition
-    return integer(made.attributes.get("value", "")) if made and made.name in _CONSTANTS else None
+    return integer(made.attributes.get("value", "")) if made and made.name in CONSTANTS else None
