@@ -169,27 +169,28 @@ def _watch_calls(info: Any, tell: Tell, skip: Skip) -> None:
 
 
 def _watch_functions(module: Any, skip: Skip) -> None:
-    """What leaves a test's function, which a hook around it may keep; whether a hook calls it; its end."""
+    """What leaves a test's function, which a hook around it may keep; whether a hook calls it; its end.
+
+    A test may run pytest itself.
+    """
     function, call = module.Function, module.pytest_pyfunc_call
-    run, called = function.runtest, False
+    run, called = function.runtest, set[int]()
 
     @wraps(call)  # with what pytest marks its hooks by
     def pytest_pyfunc_call(pyfuncitem: Any) -> Any:
-        nonlocal called
-        called = True
+        called.add(id(pyfuncitem))
         return call(pyfuncitem)
 
     def runtest(self: Any) -> None:
-        nonlocal called
-        called = False
-        _left.clear()
+        called.discard(id(self))
         try:
             with Passed.watched():
                 run(self)
         except BaseException as error:
-            _left.append(error)
+            _left[:] = [error]
             raise
-        if not (called or iscoroutinefunction(self.obj)):  # those need a plugin
+        _left.clear()
+        if not (id(self) in called or iscoroutinefunction(self.obj)):  # those need a plugin
             skip(self.nodeid, _TAKEN)
 
     module.pytest_pyfunc_call, function.runtest = pytest_pyfunc_call, runtest

@@ -331,9 +331,12 @@ def test_what_a_hook_around_a_test_keeps_is_told(tmp_path: Path) -> None:
         "n = []\ndef test_a(): raise ImportError('x')\n"
         "def test_again():\n    n.append(0)\n    if len(n) < 2: raise OSError\n"
         "def test_rerun():\n    n.append(0)\n    if len(n) < 4: raise OSError\n"
-        "def test_instead(): raise OSError\ndef test_skip(): pytest.skip('why')\n",
+        "def test_instead(): raise OSError\ndef test_skip(): pytest.skip('why')\n"
+        "def test_inner(tmp_path):\n    text = 'def test_in(): raise OSError'\n"
+        "    (tmp_path / 'test_in.py').write_text(text), pytest.main([str(tmp_path)])\n",
     )
-    assert [one.message for one in found.failures] == ["test_it.py::test_a: ImportError: x"]
+    own = [one.message for one in found.failures if "test_in.py" not in one.message]
+    assert own == ["test_it.py::test_a: ImportError: x"]
     assert dict(found.skipped) == {
         "test_it.py::test_skip": "why",
         "test_it.py::test_instead": "a hook of pytest's stands for the call of its function",
