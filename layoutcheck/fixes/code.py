@@ -12,7 +12,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.atom import Atom, VectorAtom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
-from layoutcheck.machine.dtypes import CLASSES, DType
+from layoutcheck.machine.dtypes import CLASSES, DType, class_name
 
 WIDTH = 72  # columns of a line of code: `explain` sets it in 80, indented
 
@@ -58,7 +58,7 @@ def dtype_code(dtype: DType) -> str:
     """`cutlass.BFloat16`. Raises InputError for a type that the DSL has no name for."""
     if dtype.name not in CLASSES or dtype.name.startswith("si"):  # cutlass.Int8 is i8
         raise InputError(f"the DSL has no name for the element type {dtype.name}")
-    return f"cutlass.{dtype.class_name}"
+    return f"cutlass.{class_name(dtype)}"
 
 
 def as_bits_code(held: str, dtype: DType) -> str:

@@ -18,11 +18,6 @@ class DType:
     bits: int
     kind: str  # "float", "int" or "index"
 
-    @property
-    def class_name(self) -> str:
-        """The DSL's Python class of it, as code and the DSL's messages name it; without one, its own name."""
-        return CLASSES.get(self.name, self.name)
-
     def __str__(self) -> str:
         return self.name
 
@@ -98,6 +93,11 @@ def dtype(name: str | object) -> DType:
             return DType(f"{prefix}{bits}", bits, "int")
     raise InputError(f"unknown element type '{name[:40]}'", text=name, start=0, end=len(name),
                      expected=_SEVERAL.get(name.lower(), KNOWN))  # fmt: skip
+
+
+def class_name(element: DType) -> str:
+    """The DSL's Python class of a type, as code and the DSL's messages name it; without one, its own name."""
+    return CLASSES.get(element.name, element.name)
 
 
 def _named(given: object) -> DType:

@@ -9,7 +9,7 @@ import pytest
 
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.conversions import converts
-from layoutcheck.machine.dtypes import dtype
+from layoutcheck.machine.dtypes import class_name, dtype
 from tests.forking import printed
 
 pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the judge of these tests")
@@ -21,7 +21,7 @@ INTEGERS = ("ui8", "i16", "i32", "i64", "ui32")
 
 def disagreements(arch: str, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The pairs of which the DSL says something else."""
-    asked = json.dumps([[dtype(name).class_name for name in pair] for pair in pairs])
+    asked = json.dumps([[class_name(dtype(name)) for name in pair] for pair in pairs])
     told = printed("-m", "tests.conformance.conversions", arch, arch=arch, given=asked)
     answers = [json.loads(line) for line in told.splitlines()]
     assert len(answers) == len(pairs)

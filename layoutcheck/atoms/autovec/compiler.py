@@ -17,7 +17,7 @@ from layoutcheck.copies.compiler.shared import align_bits, printed_pointer, sub_
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
-from layoutcheck.machine.dtypes import DType, dtype
+from layoutcheck.machine.dtypes import DType, class_name, dtype
 
 
 def through_python(copy: Copy) -> Prediction:
@@ -31,7 +31,7 @@ def through_python(copy: Copy) -> Prediction:
 def through_autovec(copy: Copy) -> Prediction | Copy:
     """`cute.autovec_copy`: its own checks, or the copy it makes of itself."""
     src, dst = stored(copy.src.dtype), stored(copy.dst.dtype)
-    names = f"{src.class_name} and {dst.class_name}"
+    names = f"{class_name(src)} and {class_name(dst)}"
     stopped = differing_widths(
         copy,
         f"autovec_copy only supports equal source and destination element type bit widths, got {names}",
@@ -147,7 +147,7 @@ def _access(operand: str, view: Memref) -> Prediction | None:
         return None
     if element.kind == "int":
         return None if operand == "dst" else _unheld(element, operand)
-    message = f"Sub-byte scalar dereference not supported for type {element.class_name}"
+    message = f"Sub-byte scalar dereference not supported for type {class_name(element)}"
     return rejected("sub_byte_element", message, operand, element_bits=element.bits)
 
 
@@ -176,10 +176,10 @@ def _store(src: DType, dst: DType) -> Prediction | None:
         if held == dst:
             return None
     elif src.bits != dst.bits:
-        name = src.class_name
-        message = f"Type mismatch, store {name} (-> {name}) to Tensor with element type {dst.class_name}"
+        name = class_name(src)
+        message = f"Type mismatch, store {name} (-> {name}) to Tensor with element type {class_name(dst)}"
         return rejected("element_width", message, src_bits=src.bits, dst_bits=dst.bits)
-    return rejected("element_type", f"type mismatch, store {held} to {dst.class_name}")
+    return rejected("element_type", f"type mismatch, store {held} to {class_name(dst)}")
 
 
 def _uncast(said: str) -> Prediction:
