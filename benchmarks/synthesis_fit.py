@@ -1,6 +1,7 @@
 """The constants of `layoutcheck.synthesis.pace`, fitted to plans that ran on an H200, and judged by others.
 
     python -m benchmarks.synthesis_fit docs/evidence/synthesis_pace.json [--steps 6000] [--parts] [--again]
+        [--free split,lost] [--judge 101,102]
 
 The file has, for plans of several seeds, what each asked of the machine (`demand`, with the registers and
 instructions of its compiled program) and the rounds of its time. Every fifth seed is judged by constants
@@ -8,6 +9,8 @@ that are fitted to the others; then they are fitted to all. The result goes into
 over the pairs of plans of one request whose times are more than 5 % apart in nearly all rounds. `--parts`
 asks what an order without the compiler lacks: the requests are answered again, and of what is guessed some is
 taken from the compiled programs. `--again` works out anew what the plans ask, after a change of `Demand`.
+`--free` fits some constants, the others stay; `--judge` has those seeds judged, each by all others, and keeps
+what the file says of the rest.
 """
 
 from __future__ import annotations
@@ -219,6 +222,7 @@ def main() -> None:
     options.add_argument("file", type=Path)
     options.add_argument("--steps", type=int, default=0, help="0: judge the constants that there are")
     options.add_argument("--free", help="fit these alone, such as lost,split; the others stay as they are")
+    options.add_argument("--judge", help="seeds; else all, a fifth at once")
     options.add_argument("--parts", action="store_true")
     options.add_argument("--again", action="store_true", help="what today's plans ask")
     given = options.parse_args()
@@ -231,18 +235,20 @@ def main() -> None:
     seeds = [*map(int, found["tau"])]
     found["pairs"] = {str(seed): len(pairs([row for row in rows if row["seed"] == seed])) for seed in seeds}
     if given.steps:
-        found["held_out"], right = {}, 0.0
+        known = found.get("held_out", {}) if given.judge else {}
+        found["held_out"] = {name: value for name, value in known.items() if name != "all"}
         free = given.free.split(",") if given.free else FREE
         start = replace(Constants(), **{name: getattr(START, name) for name in free})
-        for judges in (seeds[n::FOLDS] for n in range(FOLDS)):
+        one_by_one = [[int(seed)] for seed in (given.judge or "").split(",") if seed]
+        for judges in one_by_one or [seeds[n::FOLDS] for n in range(FOLDS)]:
             machine = fitted(
                 [row for row in rows if row["seed"] not in judges], start, given.steps, judges[0], free
             )
             for seed in judges:
                 mine = pairs([row for row in rows if row["seed"] == seed])
                 found["held_out"][str(seed)] = round(tau(mine, machine), 3)
-                right += len(mine) * tau(mine, machine)
                 print(f"seed {seed}, by constants of others: tau {found['held_out'][str(seed)]}", flush=True)
+        right = sum(count * found["held_out"][seed] for seed, count in found["pairs"].items())
         found["held_out"]["all"] = round(right / sum(found["pairs"].values()), 3)
         print(fitted(rows, start, given.steps, 0, free), flush=True)
     found["first"] = first(rows)

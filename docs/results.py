@@ -125,6 +125,7 @@ _PAGES = {
         "NVIDIA's operand layouts beside better ones of ours: wavefronts that ncu counted",
         "synthesis.md",
     ),
+    "synthesis_spills": ("plans whose registers ptxas puts into local memory: counters", "synthesis.md"),
     "synthesis_sweeps": (
         "the search beside trying all plans and a second model of the space; NVIDIA's layouts",
         "synthesis.md",
