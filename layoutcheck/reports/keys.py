@@ -202,8 +202,8 @@ KEYS = {
     "cycles": "that a warp takes by itself",
     "rounds": "in which it waits for loads",
     "loaded": "bytes of a thread",
-    "spilled": "bytes of a thread, in local memory",
-    "once": "of them, before the loop",
+    "spilled": "bytes of a thread in local memory, which registers do not hold",
+    "once": "the same, before the loop",
     # numerics
     "command": "that printed it",
     "identified_from": "whose answers were taken",
