@@ -165,6 +165,7 @@ def test_a_warp_whose_part_of_a_sum_is_left_out_is_a_note(traced: Trace, how: in
     told = [[text[place.where.line - 1].rpartition("  # ")[2] for place in one.places] for one in notes]
     assert told == ([["of a warp", read[2:]]] if read else [])
     assert all("thread 64" in one.message.lower() and "of warp 2" in one.message for one in notes)
+    assert all(one.message.endswith(" the numbers of 2 other warps.") for one in notes)
     assert [(one.evidence["read"], one.evidence["of"]) for one in notes] == [(2, 3)] * len(notes)
 
 
@@ -172,19 +173,20 @@ def test_a_warp_whose_part_of_a_sum_is_left_out_is_a_note(traced: Trace, how: in
     ("how", "lines", "counts"),
     [
         (0, [], ()),
-        (1, ["of a step", "of all steps"], (1, 6)),
-        (2, ["of a thread"], (0, 96)),
-        (3, ["of a thread", "of all threads"], (64, 96)),
+        (1, ["of a step", "of all steps"], (1, 6, " 1 other.")),
+        (2, ["of a thread"], (0, 96, " and nothing reads what any thread stores there.")),
+        (3, ["of a thread", "of all threads"], (64, 96, " 64 others.")),
     ],
 )
 def test_sums_that_nothing_reads_are_a_note(
-    traced: Trace, how: int, lines: list[str], counts: tuple[int, ...]
+    traced: Trace, how: int, lines: list[str], counts: tuple[int | str, ...]
 ) -> None:
     """A sum over a block by a tree, which needs what each step has stored."""
     notes = [f for f in reports(traced, "parts")[how].findings if f.code == "LC535"]
     told = [[LINES[place.where.line - 1].rpartition("  # ")[2] for place in one.places] for one in notes]
     assert told == ([lines] if lines else [])
-    assert [(one.evidence["read"], one.evidence["of"]) for one in notes] == ([counts] if lines else [])
+    assert [(one.evidence["read"], one.evidence["of"]) for one in notes] == ([counts[:2]] if lines else [])
+    assert all(one.message.endswith(str(counts[2])) for one in notes)
 
 
 def reports(trace: Trace, name: str) -> list[OrderReport]:

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from layoutcheck.digits import many
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
 from layoutcheck.order.rules.words import does, line
@@ -42,18 +43,13 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
             f"{does(store).capitalize()} a sum or a maximum to {at}, and nothing reads what any thread stores there."
         )
     read, warp = places[1], problem.facts["warp"]
-    stored = (
-        f"{does(store).capitalize()} the number of warp {warp}"
-        if warp != -1
-        else f"{does(store).capitalize()} a partial result"
+    mine, others, each = "a partial result", many(int(count), "other"), f"{count} of {of} partial results"
+    if warp != -1:
+        mine, others = f"the number of warp {warp}", f"the numbers of {many(int(count), 'other warp')}"
+        each = f"the numbers of {count} of {of} warps"
+    return f"{line(read)} reads {each} that {line(store)} stores", (
+        f"{does(store).capitalize()} {mine} to {at}, and nothing reads it. {does(read).capitalize()} {others}."
     )
-    title = (
-        f"{line(read)} reads the numbers of {count} of {of} warps that {line(store)} stores"
-        if warp != -1
-        else f"{line(read)} reads {count} of {of} partial results that {line(store)} stores"
-    )
-    others = "of other warps" if warp != -1 else "of the same statement"
-    return title, f"{stored} to {at}, and nothing reads it. {does(read).capitalize()} {count} {others}."
 
 
 FLAGGED = """
