@@ -81,11 +81,10 @@ met in the rows from {first_fresh} on, and mended.
 - cuLA's extension in C++ was not built (`layoutcheck ci` stands in for it). 84 of its sites are in
   `kda_fully_fused_wip.py`, whose own calls lack an argument. mamba's tests need tilelang.
 - helion writes its kernels into no file, so no copy site is counted. No program imports nine files of
-  gn-kernels. All 33 programs of KernelAgent ended: the other 19 sites stand under constants that none of them
-  sets (such as a bias beside a weight, a residual in two passes, gradients of several rows a block).
+  gn-kernels. KernelAgent's programs all ended: its other sites stand under constants that none of them sets
+  (such as a bias beside a weight, a residual in two passes, gradients of several rows a block).
 - The package of FlashAttention's fork imports `flash_attn_2_cuda`, which the fork no longer builds. Its runs
-  were made without the package's `__init__`; since then `ci` stands in for such a module. Its test files have
-  up to 50,000 cases each, of which hours would be needed to see all.
+  were made without the package's `__init__`; since then `ci` stands in for such a module.
 - TransformerEngine, thunder, FBGEMM, xFormers, hpc-ops and flash-linear-attention hold no file that imports
   the DSL.
 - Six false alarms were met on the way, and mended: LC217 and LC204 of gn-kernels, LC202 and LC204 of
