@@ -101,10 +101,10 @@ def _partial(event: Event, threads: int) -> bool:
 
 def _summed(op: Operation, event: Event) -> bool:
     """Whether what is stored is a sum, or a maximum, of registers, or of what loops or lanes give."""
-    ops, carried = behind(stored(op, event.meaning))
+    ops, carrying = behind(stored(op, event.meaning))
     steps = sum(bool(_SUMS.fullmatch(one.name)) for one in ops)
     near = any(one.name == "llvm.load" and parse_type(one.operands[0].type).space == SHARED for one in ops)
-    given = carried or near or any(one.name == "nvvm.shfl.sync" for one in ops)
+    given = bool(carrying) or near or any(one.name == "nvvm.shfl.sync" for one in ops)
     return steps >= _SEVERAL or (steps > 0 and given)
 
 

@@ -2,13 +2,17 @@
 
 Most often it is one number: a constant, a sum that all lanes have, what all load from one place. It is not
 if the number is made of loads of global memory by arithmetic of the thread alone, and the two load other
-places. Nothing is said of what lanes give each other, of shared memory, and of choices.
+places, in this turn of the loops around the store and in earlier ones if a loop hands a number on. Nothing is
+said of what lanes give each other, of shared memory, of choices, and where many threads store to one place
+and the others have their own: beyond a tensor's end, to a place that nobody reads.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
 
 from layoutcheck.dsl.lowered.needed import CARRIERS, terminator
 from layoutcheck.order.contents import stored
@@ -29,10 +33,12 @@ def differ(first: Party, second: Party, ours: Iterable[Event], theirs: Iterable[
     if op is None or op is not second.event.meaning.op or first.event.turns != second.event.turns:
         return False
     loads = loads_behind(op, first.event.meaning)
-    if not loads:
+    if not loads or _beyond(first.event):
         return False
-    own = _places(loads, first, ours)
-    return own is not None and own != _places(loads, second, theirs)
+    carrying = behind(stored(op, first.event.meaning))[1]
+    shared = {load: _same_turns(load, op, carrying) for load in loads}
+    own = _places(shared, first, ours)
+    return own is not None and own != _places(shared, second, theirs)
 
 
 def loads_behind(op: Operation, meaning: Meaning) -> set[Operation] | None:
@@ -43,9 +49,9 @@ def loads_behind(op: Operation, meaning: Meaning) -> set[Operation] | None:
     return loads if all(one.name in CARRIERS or _ARITHMETIC.fullmatch(one.name) for one in others) else None
 
 
-def behind(values: Iterable[Value]) -> tuple[set[Operation], bool]:
-    """The operations that values are made of, back to loads, and whether a loop hands some of them on."""
-    queue, seen, ops, carried = list(values), set[Value](), set[Operation](), False
+def behind(values: Iterable[Value]) -> tuple[set[Operation], set[Operation]]:
+    """The operations that values are made of, back to loads, and the loops that hand some of them on."""
+    queue, seen, ops, carrying = list(values), set[Value](), set[Operation](), set[Operation]()
     while queue:
         value = queue.pop()
         if value in seen:
@@ -54,12 +60,12 @@ def behind(values: Iterable[Value]) -> tuple[set[Operation], bool]:
         made = value.definition
         loop, index = (made, value.index) if made is not None else _around(value)
         if loop is not None and loop.name == "scf.for" and index >= 0:
-            carried = True
+            carrying.add(loop)
             queue += [terminator(loop.regions[0].blocks[0]).operands[index], loop.operands[3 + index]]
         elif made is not None:
             ops.add(made)
             queue += [] if made.name == "llvm.load" or made.regions else made.operands
-    return ops, carried
+    return ops, carrying
 
 
 def _around(value: Value) -> tuple[Operation | None, int]:
@@ -68,13 +74,46 @@ def _around(value: Value) -> tuple[Operation | None, int]:
     return (block.parent.parent, value.index - 1) if isinstance(block, Block) else (None, -1)
 
 
-def _places(loads: set[Operation], party: Party, events: Iterable[Event]) -> list[tuple[int, int]] | None:
-    """(operation, address) of what a thread loads before it stores; None if some of it only a run knows."""
-    found = []
+def _beyond(event: Event) -> bool:
+    """Whether many threads store to one place, and the others to places of their own."""
+    at = event.values[0]
+    if isinstance(at, int):
+        return False
+    _, counts = np.unique(at[lanes_of(event, at.size)], return_counts=True)
+    return counts.size > 1 and int((counts > 1).sum()) == 1
+
+
+def _same_turns(load: Operation, store: Operation, carrying: set[Operation]) -> int:
+    """Of how many loops, from the outermost, what is stored was loaded in the turn of the store."""
+    loops = [[one for one in _parents(op) if one.name in ("scf.for", "scf.while")] for op in (load, store)]
+    same = 0
+    for one, other in zip(*(reversed(each) for each in loops), strict=False):
+        if one is not other or one in carrying:
+            break
+        same += 1
+    return same
+
+
+def _parents(op: Operation) -> Iterator[Operation]:
+    """The operations around an operation, from within."""
+    while (around := op.parent_operation) is not None:
+        yield around
+        op = around
+
+
+def _places(
+    loads: Mapping[Operation, int], party: Party, events: Iterable[Event]
+) -> list[tuple[int, int]] | None:
+    """(operation, address) of what a thread loads before it stores; None if some of it only a run knows.
+
+    `loads` give the number of loops whose turn has to be that of the store.
+    """
+    found, turns = [], party.event.turns
     for event in events:
         if event is party.event:
             break
-        if event.meaning.op in loads:
+        same = loads.get(event.meaning.op) if event.meaning.op is not None else None
+        if same is not None and event.turns[:same] == turns[:same]:
             if event.doubt or event.guarded:
                 return None
             if lanes_of(event, party.thread + 1)[party.thread]:
