@@ -266,7 +266,10 @@ def _late(
     look = 0.0
     while deadline is None or time.monotonic() <= deadline:
         running = process.poll() is None or helpers.running
-        busy = collector.take(spool.read(folder))
+        busy = False
+        for event in spool.read(folder):
+            busy = collector.take([event])
+            shown()  # between any two: many that wait may take long on a busy machine
         collector.look_ahead()
         begun = helpers.step(collector.sharing, collector.sessions)
         collector.outcomes.mains.update(begun)

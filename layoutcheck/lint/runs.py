@@ -51,7 +51,7 @@ _LARGE_BYTES = 16 << 20  # of a file whose digest is kept, under its size and ti
 _LASTING = frozenset(("test", "refused", "uncompiled"))  # failures that the program has made itself
 _NO_ARGUMENTS = "the following arguments are required"  # argparse's words
 _LOOK_SECONDS = 2.0
-_GRACE_SECONDS = 8.0  # between SIGTERM and the end of what still runs; an idle program ends within 5
+_GRACE_SECONDS = 25.0  # between SIGTERM and the end of what still runs: 1 on an idle machine
 _TAIL_BYTES = 4096
 _MOST_WORDS = 200
 
@@ -111,7 +111,7 @@ def trace(
             stop.set()
             begun = [future for future in waiting if not future.cancel()]
             ended = wait(begun, _GRACE_SECONDS).done
-            for child in active_children():  # a worker that judges does not hear of the end
+            for child in active_children():
                 child.kill()
             outcomes = {waiting[future]: _outcome(future) for future in begun if future in ended}
             for case in todo:

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from layoutcheck.dsl import fake_cuda, observe
+from layoutcheck.dsl import fake_cuda, observe, spool
 from layoutcheck.dsl.lowered import lower
-from layoutcheck.dsl.trace import check_module, environment, trace_callable, trace_script
+from layoutcheck.dsl.trace import Ended, _late, check_module, environment, trace_callable, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge_traced
 from layoutcheck.sources.trace_lines import from_lines, to_lines
@@ -572,3 +572,21 @@ def test_the_end_of_a_process_that_launches_nothing_looks_through_nothing_for_ga
     script.write_text(LEAVING)
     assert trace_script(str(script), launch=launch, cwd=str(tmp_path)).failures == ()
     assert (int((tmp_path / "frozen").read_text()) > 10_000) == (not launch)
+
+
+def test_a_run_is_ended_between_any_two_events(tmp_path: Path) -> None:
+    """On a busy machine many wait; those that were not taken are left for after its end."""
+    for number in range(3):
+        spool.write(str(tmp_path), {"kind": "note", "message": str(number)})
+    taken: list[dict[str, Any]] = []
+
+    def shown() -> None:
+        if len(taken) == 2:
+            raise Ended("enough")
+
+    collector: Any = SimpleNamespace(take=taken.extend)
+    process: Any = SimpleNamespace(poll=lambda: None)
+    with pytest.raises(Ended):
+        _late(process, process, collector, tmp_path, None, shown)
+    assert [one["message"] for one in (*taken, *spool.read(tmp_path))] == ["0", "1", "2"]
+    assert len(taken) == 2
