@@ -6,7 +6,8 @@ Threads store partial results to shared memory by one statement: one lane of eac
 they have summed. Every warp that reads these numbers reads the same ones, but not all of them: a sum over the
 warps leaves one out. Or nothing reads any of them. Nothing is told where warps read different numbers, or
 choose among them (an exclusive scan over the warps), where those left out read the others and use their own
-from registers, and where something reads shared memory at places that are not known here.
+from registers, and where something reads shared memory at places that are not known here, or in a branch that
+this run does not take.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.types import SHARED, parse_type
 from layoutcheck.order.contents import stored
 from layoutcheck.order.events import WatchedKernel
+from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.never_written import reached, unseen
 from layoutcheck.order.own_values import behind
 from layoutcheck.order.problems import Party, Problem
@@ -46,10 +48,12 @@ def never_read(kernel: WatchedKernel, blocks: list[Watched]) -> list[Problem]:
             stores.setdefault(event.meaning.op, []).append(event)
     if not stores or not kinds.isdisjoint(_OTHERS) or unseen(kernel):
         return []
+    loads = {op for op, m in kernel.meanings.items() if any(_loads(one) for one in m.all)}
     near = [
         one for one in block.events if one.meaning.kind in ("read", "write") and one.meaning.space != "gmem"
     ]
-    if any(event.doubt or event.guarded for event in near if event.meaning.kind == "read"):
+    reads = [one for one in near if one.meaning.kind == "read"]
+    if any(one.doubt or one.guarded for one in reads) or not loads <= {one.meaning.op for one in reads}:
         return []
     together = _together(block)
     found = []
@@ -59,6 +63,10 @@ def never_read(kernel: WatchedKernel, blocks: list[Watched]) -> list[Problem]:
         if last is not None and (last.second is not None or told[0] is not None) and not _meant(last):
             found.append(last)
     return found
+
+
+def _loads(meaning: Meaning) -> bool:
+    return meaning.kind == "read" and meaning.space != "gmem"
 
 
 def _together(block: Watched) -> bool:

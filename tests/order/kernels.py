@@ -182,7 +182,10 @@ def partial(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 @cute.kernel
 def parts(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
-    """Sums by a tree: 1 stops a step early, 2 stores sums where nothing reads, 3 leaves a warp's sums out."""
+    """Sums by a tree: 1 stops a step early, 2 stores sums where nothing reads, 3 leaves a warp's sums out.
+
+    4 has them read by another block alone, of its own.
+    """
     thread, _, _ = arch.thread_idx()
     data = buffer(2 * THREADS)
     total = Int32(0)
@@ -196,6 +199,9 @@ def parts(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     if const_expr(how == 3):
         if thread < 32:
             (target + thread).store(data[thread] + data[thread + 32])  # of all threads
+    elif const_expr(how == 4):
+        if arch.block_idx()[0] == 1:
+            (target + thread).store(data[THREADS - 1 - thread])
     else:
         for step in cutlass.range_constexpr(4 if how == 1 else 5):
             half = const_expr(48 >> step)
@@ -208,7 +214,7 @@ def parts(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 @cute.jit
 def run_parts(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
-    parts(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+    parts(source, target, how).launch(grid=(1 + how // 4, 1, 1), block=(THREADS, 1, 1))
 
 
 @cute.kernel
@@ -740,7 +746,7 @@ def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
             "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 4,
             "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1,
-             "in_place": 4, "arrives": 5, "partial": 7, "parts": 4, "places": 4, "handed": 4}  # fmt: skip
+             "in_place": 4, "arrives": 5, "partial": 7, "parts": 5, "places": 4, "handed": 4}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

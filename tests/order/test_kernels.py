@@ -119,7 +119,7 @@ EXPECTED = {
         4: [("LC501", "source[(thread, None)]", "data[4 *")],
     },
     "partial": {0: [], 2: [], 4: [], 5: [], 6: []},
-    "parts": {0: [], 1: [], 2: [], 3: []},
+    "parts": {0: [], 1: [], 2: [], 3: [], 4: []},
     "places": {
         0: [],
         1: [("LC504", "# to its place", "# to its place")],
@@ -176,6 +176,7 @@ def test_a_warp_whose_part_of_a_sum_is_left_out_is_a_note(traced: Trace, how: in
         (1, ["of a step", "of all steps"], (1, 6, " 1 other.")),
         (2, ["of a thread"], (0, 96, " and nothing reads what any thread stores there.")),
         (3, ["of a thread", "of all threads"], (64, 96, " 64 others.")),
+        (4, [], ()),
     ],
 )
 def test_sums_that_nothing_reads_are_a_note(

@@ -14,7 +14,8 @@ result that is right where the last part is 0, and nearly right otherwise.
 
 It is a note, because a kernel may store what it does not need, as of a warp that has nothing to add. Nothing is said where
 threads read different numbers or choose among them, as in an exclusive scan over the warps, and where the warps that
-are left out read the others and use their own from registers.
+are left out read the others and use their own from registers; and where something reads shared memory in a branch that
+the checked block does not take.
 
 ## How to fix it
 
