@@ -2,9 +2,9 @@
 
 Most often it is one number: a constant, a sum that all lanes have, what all load from one place. It is not
 if the number is made of loads of global memory by arithmetic of the thread alone, and the two load other
-places, in this turn of the loops around the store and in earlier ones if a loop hands a number on. Nothing is
-said of what lanes give each other, of shared memory, of choices, and where many threads store to one place
-and the others have their own: beyond a tensor's end, to a place that nobody reads.
+places, in whatever order, in this turn of the loops around the store and in earlier ones if a loop hands a
+number on. Nothing is said of what lanes give each other, of shared memory, of choices, and where many threads
+store to one place and the others have their own: beyond a tensor's end, to a place that nobody reads.
 """
 
 from __future__ import annotations
@@ -101,10 +101,8 @@ def _parents(op: Operation) -> Iterator[Operation]:
         op = around
 
 
-def _places(
-    loads: Mapping[Operation, int], party: Party, events: Iterable[Event]
-) -> list[tuple[int, int]] | None:
-    """(operation, address) of what a thread loads before it stores; None if some of it only a run knows.
+def _places(loads: Mapping[Operation, int], party: Party, events: Iterable[Event]) -> list[int] | None:
+    """The addresses that a thread loads before it stores, sorted; None if some of them only a run knows.
 
     `loads` give the number of loops whose turn has to be that of the store.
     """
@@ -117,5 +115,5 @@ def _places(
             if event.doubt or event.guarded:
                 return None
             if lanes_of(event, party.thread + 1)[party.thread]:
-                found.append((id(event.meaning.op), event.number_of(0, party.thread)))
-    return found
+                found.append(event.number_of(0, party.thread))
+    return sorted(found)

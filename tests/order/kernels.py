@@ -219,15 +219,19 @@ def run_parts(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 @cute.kernel
 def places(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
-    """Numbers to their places: 1 two warps have one place, 2 two blocks have, 3 all have the same number."""
+    """Numbers to their places: 1 two warps have one place, 2 two blocks have, 3 all have the same number.
+
+    4 two warps have one place and one number, which they sum in another order.
+    """
     thread, block = arch.thread_idx()[0], arch.block_idx()[0]
     at = block * THREADS + thread
     total = Int32(0)
     arch.sync_threads()
     for turn in cutlass.range(4, unroll=1):
         own = Int32(0) if const_expr(how == 3) else at
-        total += (source + turn * 2 * THREADS + own).load()
-    where = thread % 64 + block * THREADS if const_expr(how in (1, 3)) else at
+        step = (turn + thread // 64) % 4 if const_expr(how == 4) else turn
+        total += (source + step * 2 * THREADS + (thread % 64 if const_expr(how == 4) else own)).load()
+    where = thread % 64 + block * THREADS if const_expr(how in (1, 3, 4)) else at
     if const_expr(how == 2):
         where = thread
     (target + where).store(total)  # to its place
@@ -746,7 +750,7 @@ def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
             "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 4,
             "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1,
-             "in_place": 4, "arrives": 5, "partial": 7, "parts": 5, "places": 4, "handed": 4}  # fmt: skip
+             "in_place": 4, "arrives": 5, "partial": 7, "parts": 5, "places": 5, "handed": 4}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

@@ -125,6 +125,7 @@ EXPECTED = {
         1: [("LC504", "# to its place", "# to its place")],
         2: [("LC514", "# to its place", "# to its place")],
         3: [],
+        4: [],
     },
     "handed": {
         0: [],
