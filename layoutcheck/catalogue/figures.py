@@ -17,7 +17,7 @@ TYPES = {
 _ROUNDED = [name for name, (_, significand) in TYPES.items() if significand]
 _TYPE = re.compile(rf"(?i)\b(?:torch\.|float8_?)?(?P<type>{'|'.join(_ROUNDED)})(?:fn(?:uz)?)?\b")
 _ERROR = re.compile(
-    r"(?i)\bmax(?:imum)?[ _](?:abs\w*[ _])?(?:error|diff\w*)\W{0,3}(?:(?:reaches|of|is|was) (?:up to )?)?(?P<error>[0-9]{0,3}\.[0-9]*[1-9])\b"
+    r"(?i)\bmax(?:imum)?[ _](?:abs\w*[ _])?(?:error|diff\w*)\W{0,3}(?:(?:reaches|of|is|was) (?:up to )?)?(?P<error>[0-9]{0,3}\.[0-9]+)\b(?! ?%)"
 )
 _EXTENT = re.compile(
     r"\b(?P<name>[KNM]|lda|ldb|ldc|ld|head_?dim|hidden(?:_size)?) ?= ?(?P<extent>[0-9]{2,6})\b"
@@ -63,7 +63,7 @@ def _step(folded: str) -> tuple[str, ...]:
     """From which value on an error is one rounding to the text's type; none of a type of more than 8 bits of significand."""
     told, typed = _ERROR.search(folded), _typed(folded)
     bits = TYPES[typed["type"].lower()][1] if typed else 0
-    if not (told and typed and bits <= _COARSE):
+    if not (told and typed and bits <= _COARSE and float(told["error"])):
         return ()
     return (
         f"{typed['type']} keeps {bits} bits: one rounding changes a value by up to 2^-{bits} of it, so that {told['error']} is one rounding of a value of {float(told['error']) * 2**bits:.3g} or more: "

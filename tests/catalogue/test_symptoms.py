@@ -295,6 +295,7 @@ def test_a_crash_in_the_launcher_is_none_of_the_compiler() -> None:
             "FP8 attention e5m2 output: max error is 3.5, tolerance 1.0. Is it the kernel?",
             "a value of 28 or more",
         ),
+        ("My float8_e4m3fn cute kernel has a max diff of 2.0, is that wrong?", "a value of 32 or more"),
     ],
 )
 def test_figures_of_a_text_are_compared(text: str, part: str) -> None:
@@ -308,6 +309,8 @@ def test_figures_of_a_text_are_compared(text: str, part: str) -> None:
         "ld.global.b16 is not vectorized in my kernel, K=776",
         "My cute kernel is slow for K=777 in fp16",
         "My fp32 cute kernel has a max error of 0.25, is that wrong?",
+        "My bf16 cute kernel has a max error of 12.5%, is that wrong?",
+        "My bf16 cute kernel has a max error of 0.0, is that wrong?",
     ],
 )
 def test_figures_that_decide_nothing_are_not_told(text: str) -> None:
