@@ -11,6 +11,7 @@ numbers for dynamic arguments; costs also where a whole warp shares a value load
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import threading
@@ -272,11 +273,12 @@ class Lowering:
 
 
 def _in_turns(kernel: Kernel) -> Sequence[tuple[bool, dict[str, LoweredOp]]]:
-    """What `in_turns` finds; with an odd number an evaluation may fail that has not before."""
-    try:
-        return tuple(in_turns(kernel))
-    except SURPRISES:
-        return ()
+    """What `in_turns` finds, until an evaluation fails: with an odd number one may that has not before."""
+    found = []
+    with contextlib.suppress(*SURPRISES):
+        for one in in_turns(kernel):
+            found.append(one)  # noqa: PERF402 (what came before a failure counts)
+    return found
 
 
 def _in_call(kernel: Kernel, numbers: Numbers | None) -> Kernel:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
+from layoutcheck.dsl.lowered import resolve
 from layoutcheck.judge import judge_traced
 from tests.dsl.lowered.conftest import Traced
 
@@ -87,3 +91,13 @@ def test_every_stage_of_a_ring_is_aligned_for_tma(traced: Traced) -> None:
         )
     faults, right, open_to_callers = (32, "wrong", ["LC235"]), (128, "legal", []), (0, "unknown", ["LC235"])
     assert told == [faults, faults, right, right, faults, open_to_callers]
+
+
+def test_what_came_before_an_evaluation_that_fails_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def turns(kernel: Any) -> Iterator[Any]:
+        yield kernel
+        raise OverflowError
+
+    monkeypatch.setattr(resolve, "in_turns", turns)
+    kernel: Any = (True, {})
+    assert resolve._in_turns(kernel) == [kernel]
