@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from layoutcheck.dsl.lowered.needed import CARRIERS
 from layoutcheck.dsl.lowered.operations import CONSTANTS
 from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.unused import uses_beside
 from layoutcheck.sources.mlir import Block, Operation, Value
 
 PASSING = CARRIERS  # what hands registers on is no use of them
@@ -39,11 +40,9 @@ class _Finder:
         self, kernel: Operation, wgmmas: list[Operation], meanings: dict[Operation, Meaning]
     ) -> None:
         self.wgmmas, self.meanings = set(wgmmas), meanings
-        self.users: dict[Value, list[tuple[Operation, int]]] = {}
+        self.users = uses_beside(kernel)
         self.memory: dict[Operation, list[Operation]] = {}  # alloca -> its loads and stores, in program order
         for op in kernel.walk():
-            for i, value in enumerate(op.operands):
-                self.users.setdefault(value, []).append((op, i))
             if op.name in ("llvm.load", "llvm.store"):
                 place = alloca(op.operands[op.name == "llvm.store"])
                 if place is not None:

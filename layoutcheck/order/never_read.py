@@ -86,11 +86,11 @@ def _meant(problem: Problem) -> bool:
         return False
     users, queue = uses_beside(load), list(load.results)
     for value in queue:
-        for op in users[value]:
+        for op, _ in users[value]:
             if op.name.endswith(".select"):
                 return True
             queue += op.results if op.name.startswith("vector.") else []
-    own = [op for op in users[store.operands[0]] if op is not store]
+    own = [op for op, _ in users[store.operands[0]] if op is not store]
     return bool(own and too)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from layoutcheck.dsl.lowered.evaluate import KERNELS
 from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.unused import uses_beside
 from layoutcheck.sources.mlir import Operation, Value
 
 
@@ -16,22 +17,11 @@ def settle(meanings: dict[Operation, Meaning]) -> None:
         if meaning.kind != "mbar_token":
             continue
         if uses is None:
-            uses = _uses(op)
+            uses = uses_beside(op)
         if not uses.get(op.results[0]):
             del meanings[op]
         elif _ends_its_loop(op, uses):
             meaning.kind = "mbar_wait"
-
-
-def _uses(op: Operation) -> dict[Value, list[tuple[Operation, int]]]:
-    top = op
-    while top.parent_operation is not None and top.name not in KERNELS:
-        top = top.parent_operation
-    uses: dict[Value, list[tuple[Operation, int]]] = {}
-    for one in top.walk():
-        for i, value in enumerate(one.operands):
-            uses.setdefault(value, []).append((one, i))
-    return uses
 
 
 def _ends_its_loop(op: Operation, uses: dict[Value, list[tuple[Operation, int]]]) -> bool:
@@ -49,7 +39,7 @@ def _ends_its_loop(op: Operation, uses: dict[Value, list[tuple[Operation, int]]]
         if value in seen:
             continue
         seen.add(value)
-        for user, index in uses.get(value, ()):
+        for user, index in uses[value]:
             if user.name == "scf.condition":
                 if index == 0 and user.parent_operation is loop:
                     return True

@@ -43,15 +43,15 @@ def _uses(world: World, op: Operation) -> list[tuple[int, Event]] | None:
     return found if users <= {event.meaning.op for _, event in found} else None
 
 
-def uses_beside(op: Operation) -> dict[Value, list[Operation]]:
-    """What uses each value of the kernel that an operation is of."""
+def uses_beside(op: Operation) -> dict[Value, list[tuple[Operation, int]]]:
+    """What uses each value of the kernel that an operation is of, and as which of its operands."""
     top = op
     while top.parent_operation is not None and top.name not in KERNELS:
         top = top.parent_operation
-    uses: dict[Value, list[Operation]] = defaultdict(list)
+    uses: dict[Value, list[tuple[Operation, int]]] = defaultdict(list)
     for one in top.walk():
-        for value in one.operands:
-            uses[value].append(one)
+        for index, value in enumerate(one.operands):
+            uses[value].append((one, index))
     return uses
 
 
@@ -65,7 +65,7 @@ def _users(op: Operation) -> set[Operation | None]:
         if value in seen:
             continue
         seen.add(value)
-        for user in uses[value]:
+        for user, _ in uses[value]:
             if user.name in CARRIERS or user.name.startswith(_ARITHMETIC):
                 queue += user.results
             else:
