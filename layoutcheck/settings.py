@@ -95,11 +95,14 @@ def _matches(path: str, pattern: str) -> bool:
 
 
 def find(start: Path) -> Settings:
-    """The settings of the nearest file that has the table, from `start` upwards."""
+    """The settings of the nearest file that has the table, from `start` upwards.
+
+    Raises InputError for a file of our own name without it, whose keys would go unread.
+    """
     start = start.resolve()
     for file in (folder / name for folder in (start, *start.parents) for name in (OWN, PYPROJECT)):
         if file.is_file():
-            settings = read(file, required=False)
+            settings = read(file, required=file.name == OWN)
             if settings is not None:
                 return settings
     return Settings()
@@ -160,7 +163,7 @@ def read(file: Path, *, required: bool = True) -> Settings | None:
     table = tool.get("layoutcheck") if isinstance(tool, dict) else None
     if table is None:
         if required:
-            raise InputError(f"'{file}' has no table [{TABLE}]")
+            raise InputError(f"'{file}' has no table [{TABLE}]", expected=f"its keys below [{TABLE}]")
         return None
     return _settings(table, file, text)
 

@@ -11,6 +11,7 @@ import pytest
 
 from layoutcheck import settings
 from layoutcheck.cli import run
+from layoutcheck.errors import InputError
 from layoutcheck.lint.run import lint
 from layoutcheck.lint.sites import sites
 from layoutcheck.lint.source import Module
@@ -361,6 +362,9 @@ def test_settings_are_found_upwards(repo, capsys):
     assert out(capsys, "deep/er/b.py")[0] == 0
     (repo / "deep" / "pyproject.toml").write_text("[project]\nname = 'x'\n")  # has no table: looked past
     assert out(capsys, "deep/er/b.py")[0] == 0
+    (repo / "deep" / "layoutcheck.toml").write_text("run = ['x.py']\n")
+    with pytest.raises(InputError, match=r"deep/layoutcheck.toml' has no table .*; expected its keys below"):
+        settings.find(repo / "deep" / "er")
 
 
 def test_the_speed_that_the_page_claims_was_measured():
