@@ -221,7 +221,8 @@ def run_parts(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 def places(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     """Numbers to their places: 1 two warps have one place, 2 two blocks have, 3 all have the same number.
 
-    4 two warps have one place and one number, which they sum in another order.
+    4 two warps have one place and one number, which they sum in another order. 5: a loop's last turn does the
+    last two elements, by all threads behind them. 6: what is behind the end goes to one place.
     """
     thread, block = arch.thread_idx()[0], arch.block_idx()[0]
     at = block * THREADS + thread
@@ -235,6 +236,36 @@ def places(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     if const_expr(how == 2):
         where = thread
     (target + where).store(total)  # to its place
+    if const_expr(how == 5):
+        for turn in cutlass.range(2, unroll=1):
+            end = cutlass.min(turn * THREADS + thread, THREADS + thread % 2)
+            (target + 2 * THREADS + end).store((source + end).load())
+    if const_expr(how == 6):
+        (target + 4 * THREADS + cutlass.min(at, 40)).store(total)
+
+
+@cute.kernel
+def settled(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """Until a sum over the warps is small: 1 the next turn writes what this one reads."""
+    thread, lane, warp = arch.thread_idx()[0], arch.lane_idx(), arch.warp_idx()
+    data, value, total = buffer(3), (source + thread).load(), Int32(1000)
+    while total > 3:
+        part = value
+        for step in cutlass.range_constexpr(5):
+            part = part + arch.shuffle_sync_bfly(part, 16 >> step)
+        if lane == 0:
+            data[warp] = part  # a warp's
+        arch.sync_threads()
+        total = data[0] + data[1] + data[2]  # of all warps
+        if const_expr(how == 0):
+            arch.sync_threads()
+        value = value // 2
+    (target + thread).store(value)
+
+
+@cute.jit
+def run_settled(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    settled(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 @cute.jit
@@ -750,7 +781,8 @@ def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
             "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 4,
             "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1,
-             "in_place": 4, "arrives": 5, "partial": 7, "parts": 5, "places": 5, "handed": 4}  # fmt: skip
+             "in_place": 4, "arrives": 5, "partial": 7, "parts": 5, "places": 7, "handed": 4,
+             "settled": 2}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

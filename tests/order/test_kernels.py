@@ -126,7 +126,10 @@ EXPECTED = {
         2: [("LC514", "# to its place", "# to its place")],
         3: [],
         4: [],
+        5: [],
+        6: [],
     },
+    "settled": {0: [], 1: [("LC504", "# of all warps", "# a warp's")]},
     "handed": {
         0: [],
         1: [("LC504", "# filled", "# used"), ("LC504", "# used", "# filled")],

@@ -131,7 +131,7 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
                 bits = provenance[condition]
                 machine.guard |= bits
                 ended |= bits
-                if bits and k < flow.least_turns:
+                if bits and k < _least(flow, op, bits):
                     inside = 1
                 if isinstance(inside, int):
                     if not inside & 1:
@@ -162,6 +162,12 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
         flow.move(leave, ended)
 
     return run
+
+
+def _least(flow: Flow, loop: Operation, bits: int) -> int:
+    """The turns that a loop has at least, whatever it ends by is taken for."""
+    guessed = flow.most_guessed.get(loop, 1)
+    return guessed if guessed > 1 and flow.machine.reasons.guessed(bits) else flow.least_turns
 
 
 def _advance(flow: Flow, again: list[tuple[int, int]], mask: Any) -> None:
