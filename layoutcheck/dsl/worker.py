@@ -205,6 +205,8 @@ def forked(items: list[Item], task: str) -> Iterator[Item]:
         size, stop = (1, alone) if done < alone else (group, min(done + BATCH[task], len(items)))
         status = yield from in_fork(items[done:stop], task, size)
         done += status.answered
+        if status.used:
+            continue  # with the same items: what earlier questions left may have killed it
         if status.signal and size == 1:
             yield {"died": status.signal, "said": status.said}
             done += 1
@@ -213,11 +215,15 @@ def forked(items: list[Item], task: str) -> Iterator[Item]:
 
 
 class Status(NamedTuple):
-    """What came of some items: the number answered; the signal that ended the fork, 0 for none; its words."""
+    """What came of some items: the number answered; the signal that ended the fork, 0 for none; its words.
+
+    `used` says that it had died after it had answered earlier questions.
+    """
 
     answered: int
     signal: int = 0
     said: str = ""
+    used: bool = False
 
 
 class Fork:
@@ -294,14 +300,17 @@ def in_fork(items: list[Item], task: str, size: int) -> Generator[Item, None, St
     """Stream the answers of the fork that works, or of a new one if that has had enough."""
     if _forks and (_forks[0].is_gone() or _forks[0].spent + len(items) / BATCH[task] > 1):
         end_fork()
-    if not _forks:
+    used = bool(_forks)
+    if not used:
         _forks.append(Fork())
     answered = 0
     for answer in _forks[0].answers(items, task, size):
         answered += 1
         yield answer
-    signal, said = end_fork() if answered < len(items) else (0, "")
-    return Status(answered, signal, said)
+    if answered == len(items):
+        return Status(answered)
+    signal, said = end_fork()
+    return Status(answered, signal or 1, said, used)
 
 
 if __name__ == "__main__":

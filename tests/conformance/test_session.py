@@ -308,3 +308,33 @@ def test_a_fork_imports_no_dialect() -> None:
         [sys.executable, "-c", IMPORTED], cwd=ROOT, env=environment(), capture_output=True, text=True
     )
     assert done.stdout.split("\n")[:2] == ["True []"] * 2, done
+
+
+PILED_UP = """
+import os
+from layoutcheck.dsl import worker
+seen = []
+def task(item):
+    seen.append(item)
+    if len(seen) > item["most"]:
+        os._exit(0) if item["quiet"] else os.abort()
+    return {"answer": len(seen)}
+worker.TASKS["verify"] = task
+for most, quiet in ((1, False), (1, False), (0, False), (1, True), (1, True), (0, True)):
+    answers = worker.forked([{"most": most, "quiet": quiet}], "verify")
+    print([one.get("answer", one.get("died")) for one in answers], flush=True)
+worker.end_fork()
+"""
+
+
+def test_what_dies_of_earlier_questions_is_asked_again_alone() -> None:
+    """An item is said to kill the compiler if it kills a fork of its own, however that ends."""
+    done = subprocess.run(
+        [sys.executable, "-c", PILED_UP],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.split("\n")[:-1] == ["[1]", "[1]", "[6]", "[1]", "[1]", "[1]"], done
