@@ -281,6 +281,12 @@ def test_the_summary_says_what_was_not_checked(traced: Trace) -> None:
     assert "of block 1 of the grid writes" in reports(traced, "handover")[1].findings[0].message
 
 
+def test_a_loop_until_a_sum_is_small_is_followed_for_some_turns(traced: Trace) -> None:
+    """Whatever the sum is taken for: the report says so."""
+    right, _ = reports(traced, "settled")
+    assert [said for said in right.unchecked if "followed for some turns" in said]
+
+
 def test_reports_and_lines_keep_them(traced: Trace) -> None:
     again = from_lines(to_lines(traced))
     assert again.orders == traced.orders

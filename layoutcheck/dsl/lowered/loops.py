@@ -24,6 +24,7 @@ UNROLLED = 1024  # the same of a loop that the compiler will unroll
 MOST_ITERATIONS = 4096  # of one loop; what comes after is noted, not run
 MOST_STEPS = 40_000  # operations of one outermost loop; once they are spent its loops run twice at most
 MOST_CONSECUTIVE = 600_000  # the same where all iterations run in full
+_GUESSED = "a loop that ends by a value loaded at run time is followed for some turns"
 CUT_SHORT = "a loop was cut short: a value that it ends by was assumed, or it is long"
 
 
@@ -167,7 +168,10 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
 def _least(flow: Flow, loop: Operation, bits: int) -> int:
     """The turns that a loop has at least, whatever it ends by is taken for."""
     guessed = flow.most_guessed.get(loop, 1)
-    return guessed if guessed > 1 and flow.machine.reasons.guessed(bits) else flow.least_turns
+    if guessed == 1 or not flow.machine.reasons.guessed(bits):
+        return flow.least_turns
+    flow.machine.notes.add(_GUESSED)
+    return guessed
 
 
 def _advance(flow: Flow, again: list[tuple[int, int]], mask: Any) -> None:
@@ -201,7 +205,7 @@ def _ends(flow: Flow, loop: Operation, k: int, bits: int) -> bool:
     if flow.machine.reasons.guessed(bits):
         if k < flow.most_guessed.get(loop, 1):
             return False
-        flow.machine.notes.add("a loop that ends by a value loaded at run time is followed for some turns")
+        flow.machine.notes.add(_GUESSED)
         return True
     if k < flow.most_turns.get(loop, k + 1):
         return False
