@@ -7,8 +7,8 @@ other synchronisation is between the two accesses. Their order is undefined. The
 update in place that reads what another thread of its block overwrites.
 
 Not reported: one statement by which several threads write the same address (usually with the same
-value; it is reported if each thread's number is made of other elements of global memory, by arithmetic alone, and not all
-but one place have one thread each, as where what is beyond the end goes to a place that nobody reads), the same constant written twice, two atomics, and two lanes of one warp. Of global memory, nothing is reported at
+value; it is reported if each thread's number is made of other elements of global memory, by arithmetic alone, unless
+they all share one place and the other threads have their own, as beyond a tensor's end), the same constant written twice, two atomics, and two lanes of one warp. Of global memory, nothing is reported at
 addresses that depend on dynamic arguments or loaded values, nor in a kernel with fences, or with acquire and release.
 
 ## Why
