@@ -246,10 +246,16 @@ def places(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 @cute.kernel
 def settled(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
-    """Until a sum over the warps is small: 1 the next turn writes what this one reads."""
+    """Until a sum over the warps is small: 1 the next turn writes what this one reads, 2 for two turns."""
     thread, lane, warp = arch.thread_idx()[0], arch.lane_idx(), arch.warp_idx()
-    data, value, total = buffer(3), (source + thread).load(), Int32(1000)
-    while total > 3:
+    data, value, total, turn = buffer(3), (source + thread).load(), Int32(1000), Int32(0)
+    bars, most = barriers(2), const_expr(2 if how == 2 else 100)
+    if const_expr(how == 2):
+        if thread < 2:
+            arch.mbarrier_init(bars + thread, THREADS)
+        arch.mbarrier_init_fence()
+        arch.sync_threads()
+    while total > 3 and turn < most:
         part = value
         for step in cutlass.range_constexpr(5):
             part = part + arch.shuffle_sync_bfly(part, 16 >> step)
@@ -259,7 +265,10 @@ def settled(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
         total = data[0] + data[1] + data[2]  # of all warps
         if const_expr(how == 0):
             arch.sync_threads()
-        value = value // 2
+        if const_expr(how == 2):
+            arch.mbarrier_arrive(bars + turn)
+            arch.mbarrier_wait(bars + turn, 0)
+        value, turn = value // 2, turn + 1
     (target + thread).store(value)
 
 
@@ -782,7 +791,7 @@ VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "m
             "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 4,
             "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1,
              "in_place": 4, "arrives": 5, "partial": 7, "parts": 5, "places": 7, "handed": 4,
-             "settled": 2}  # fmt: skip
+             "settled": 3}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

@@ -129,7 +129,7 @@ EXPECTED = {
         5: [],
         6: [],
     },
-    "settled": {0: [], 1: [("LC504", "# of all warps", "# a warp's")]},
+    "settled": {0: [], 1: [("LC504", "# of all warps", "# a warp's")], 2: []},
     "handed": {
         0: [],
         1: [("LC504", "# filled", "# used"), ("LC504", "# used", "# filled")],
@@ -283,7 +283,7 @@ def test_the_summary_says_what_was_not_checked(traced: Trace) -> None:
 
 def test_a_loop_until_a_sum_is_small_is_followed_for_some_turns(traced: Trace) -> None:
     """Whatever the sum is taken for: the report says so."""
-    right, _ = reports(traced, "settled")
+    right, *_ = reports(traced, "settled")
     assert [said for said in right.unchecked if "followed for some turns" in said]
 
 

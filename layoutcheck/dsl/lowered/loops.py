@@ -8,6 +8,8 @@ last iteration is the real one.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.dsl.lowered.removed import unrolled
 from layoutcheck.dsl.lowered.values import flat, number, select
-from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Operation, Value
 
 WHOLE = 8  # iterations that are all run in full
 UNROLLED = 1024  # the same of a loop that the compiler will unroll
@@ -25,6 +27,7 @@ MOST_ITERATIONS = 4096  # of one loop; what comes after is noted, not run
 MOST_STEPS = 40_000  # operations of one outermost loop; once they are spent its loops run twice at most
 MOST_CONSECUTIVE = 600_000  # the same where all iterations run in full
 _GUESSED = "a loop that ends by a value loaded at run time is followed for some turns"
+_BOUNDS = re.compile(r"min|max|rem|\.and|select|\.sh[rl]")  # of the number that an operation makes
 CUT_SHORT = "a loop was cut short: a value that it ends by was assumed, or it is long"
 
 
@@ -114,6 +117,7 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
     whole = (flow.steps(before, fast), flow.steps(after, fast))
     quick = (flow.quick(before), flow.quick(after))
     tags = frozenset() if fast else flow.tags_in(op.regions[0]) | flow.tags_in(op.regions[1])
+    may = _may_go_on(flow, op, last.operands[0])
 
     def run() -> None:
         flow.move(enter)
@@ -132,7 +136,7 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
                 bits = provenance[condition]
                 machine.guard |= bits
                 ended |= bits
-                if bits and k < _least(flow, op, bits):
+                if bits and (k < flow.least_turns or (k < flow.most_guessed.get(op, 1) and may())):
                     inside = 1
                 if isinstance(inside, int):
                     if not inside & 1:
@@ -165,13 +169,55 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
     return run
 
 
-def _least(flow: Flow, loop: Operation, bits: int) -> int:
-    """The turns that a loop has at least, whatever it ends by is taken for."""
-    guessed = flow.most_guessed.get(loop, 1)
-    if guessed == 1 or not flow.machine.reasons.guessed(bits):
-        return flow.least_turns
-    flow.machine.notes.add(_GUESSED)
-    return guessed
+def _may_go_on(flow: Flow, loop: Operation, condition: Value) -> Callable[[], bool]:
+    """Whether a loop that ends by what only a run knows could have another turn, and is followed so far.
+
+    It could if its condition compares numbers that nothing bounds, and what is known of it holds.
+    """
+    parts = flow.slots_of(_comparisons(loop, condition))
+    machine = flow.machine
+
+    def may() -> bool:
+        if flow.most_guessed.get(loop, 1) == 1 or not parts:
+            return False
+        guessed = [machine.reasons.guessed(machine.provenance[slot]) for slot in parts]
+        known = (machine.values[slot] for slot, free in zip(parts, guessed, strict=True) if not free)
+        if not any(guessed) or not all(isinstance(one, int) and one & 1 for one in known):
+            return False
+        flow.machine.notes.add(_GUESSED)
+        return True
+
+    return may
+
+
+def _comparisons(loop: Operation, condition: Value) -> list[Value]:
+    """The comparisons that must all hold, if none is of a number with a bound; else none."""
+    made = condition.definition
+    if made is not None and made.name == "arith.andi":
+        both = [_comparisons(loop, operand) for operand in made.operands]
+        return [one for each in both for one in each] if all(both) else []
+    if made is None or made.name not in ("arith.cmpi", "arith.cmpf") or made.operands[0].type == "i1":
+        return []
+    free = not any(op.regions or _BOUNDS.search(op.name) for op in _made_of(loop, made.operands))
+    return [condition] if free else []
+
+
+def _made_of(loop: Operation, values: Iterable[Value]) -> Iterator[Operation]:
+    """The operations that values are made of, back to loads, through the turns of a loop `scf.while`."""
+    before, after = (region.blocks[0] for region in loop.regions)
+    queue, seen = list(values), set[Value]()
+    while queue:
+        value = queue.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if (made := value.definition) is not None:
+            yield made
+            queue += [] if "load" in made.name else made.operands
+        elif value.owner is before:
+            queue += [loop.operands[value.index], terminator(after).operands[value.index]]
+        elif value.owner is after:
+            queue.append(terminator(before).operands[1 + value.index])
 
 
 def _advance(flow: Flow, again: list[tuple[int, int]], mask: Any) -> None:
