@@ -100,7 +100,7 @@ def coverage(tiled: TiledCopy) -> Coverage:
             return None
         i = int(np.argmax(where))
         a, b = int(order[i]), int(order[i + 1])
-        return _coord(int(index[i]), shape), (a // values, a % values), (b // values, b % values)
+        return idx2crd(int(index[i]), shape), (a // values, a % values), (b // values, b % values)
 
     missing = np.flatnonzero(counts == 0)
     past = np.flatnonzero(~inside)
@@ -109,7 +109,7 @@ def coverage(tiled: TiledCopy) -> Coverage:
         threads=threads,
         values=values,
         uncovered=int(missing.size),
-        first_uncovered=_coord(int(missing[0]), shape) if missing.size else None,
+        first_uncovered=idx2crd(int(missing[0]), shape) if missing.size else None,
         shared=int(np.count_nonzero(np.bincount(index[1:][other]))),  # np.unique would load numpy.ma
         first_shared=first(other),
         repeated=int(np.count_nonzero(np.bincount(index[1:][same]))),
@@ -217,7 +217,3 @@ def _at(layout: Layout, index: IntArray) -> IntArray:
         out = out + index % n * d
         index = index // n
     return out + index * int(strides[-1])
-
-
-def _coord(index: int, shape: Coord) -> Coord:
-    return idx2crd(index, shape)

@@ -85,7 +85,7 @@ class Source(Protocol):
 
 
 def accuracy(chosen: Path, source: Source, arch: str) -> Accuracy:
-    """The accuracy of each block's outputs, stacked if they are arrays; see `of_arrays` and `of_data`."""
+    """The accuracy of each block's outputs, stacked if they are arrays; of `Drawn` data, the last one's."""
     found = [_block(chosen, source, arch, block, before=None) for block in range(source.blocks)]
     if chosen.steps[-1].kind == "add":
         found = []
@@ -288,8 +288,3 @@ def of_arrays(chosen: Path, a: Floats, b: Floats, arch: str = "sm_90a", order: s
     if chosen.steps[-1].kind == "add":
         return Accuracy(found.size, found.inner, found.unit, found.low, sums)
     return found
-
-
-def of_data(chosen: Path, source: Drawn, arch: str = "sm_90a") -> Accuracy:
-    """The accuracy of the last block's outputs, whatever is drawn: one number for all."""
-    return accuracy(chosen, source, arch)

@@ -20,7 +20,7 @@ import numpy as np
 
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, verdict
-from layoutcheck.numerics.accuracy import Accuracy, Drawn, of_arrays, of_data
+from layoutcheck.numerics.accuracy import Accuracy, Drawn, accuracy, of_arrays
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import rates, round_loss
 from layoutcheck.numerics.data import Data
@@ -194,7 +194,7 @@ def derive(
             raise InputError(f"K = {k} is out of range", expected=f"1 to {MOST_K}")
         drawn = distribution(data, scale)
         shown = f"{drawn}, rounded to {stored}" if isinstance(stored, IntegerFormat) else str(drawn)
-        accuracies = [of_data(p, Drawn(k, drawn, stored, stored), arch) for p in (chosen, rival) if p]
+        accuracies = [accuracy(p, Drawn(k, drawn, stored, stored), arch) for p in (chosen, rival) if p]
         left, right = sample(drawn, k, stored, seed)
         _refuse_overflow(chosen, drawn, k, stored, out, accuracies)
     one = accuracies[0]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.dsl.ptx import memory_instructions, pack, parameters, run
+from layoutcheck.dsl.ptx import pack, parameters, run
 from layoutcheck.errors import InputError
 
 HEAD = """
@@ -109,11 +109,6 @@ def test_matrices():
     register = tuple(("matrix", 32 * (4 * 80 + 1) + i) for i in range(32))
     assert trace.matrix_stores == [(64, (register,))]
     assert trace.memory["global", 4096] == register[:8]
-
-
-def test_instruction_names():
-    text = kernel("ld.param.b32 %r1, [k_param_1];", "ld.global.nc.L1::evict_first.v4.b32 {%r1}, [%rd1];")
-    assert memory_instructions(text) == ["ld.global.nc.L1::evict_first.v4.b32"]
 
 
 @pytest.mark.parametrize("line", ["sin.approx.f32 %r1, %r1;", "ld.global.b32 %r1, [4*%r2];"])

@@ -82,10 +82,7 @@ class Evaluated:
     operation: Operation | None = field(default=None, repr=False)
 
 
-@lru_cache(maxsize=1)
-def parse_once(lowered: str) -> Module:
-    """A lowered module, which several checks in a row look at. Raises InputError where it is none."""
-    return parse(lowered)
+parse_once = lru_cache(maxsize=1)(parse)  # several checks in a row look at one lowered module
 
 
 def evaluate(module: Module | str, types: dict[str, list[str]] | None = None) -> list[Evaluated]:

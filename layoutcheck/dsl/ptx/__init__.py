@@ -1,4 +1,4 @@
-"""Reading PTX: the memory instructions of a kernel, and what they do to memory, run for one thread.
+"""Reading PTX: what the memory instructions of a kernel do to memory, run for one thread.
 
 The interpreter executes straight-line and branching integer code on concrete addresses, while the data that
 is loaded stays symbolic: every bit read from a tensor is a name, `(space, bit address)`, that follows the
@@ -21,43 +21,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from layoutcheck.dsl.ptx.bits import Bit
-from layoutcheck.dsl.ptx.text import LINE, PARAMETER
+from layoutcheck.dsl.ptx.text import PARAMETER
 from layoutcheck.dsl.ptx.thread import Thread
 from layoutcheck.dsl.ptx.thread_run import TensorMemoryAccess, ThreadAccess, ThreadRun
 
-__all__ = [
-    "TensorMemoryAccess",
-    "ThreadAccess",
-    "ThreadRun",
-    "memory_instructions",
-    "pack",
-    "parameters",
-    "run",
-]
-
-
-def memory_instructions(ptx: str) -> list[str]:
-    """The names of the memory instructions on tensors in the text, in order (parameters left out)."""
-    found = []
-    for line in ptx.splitlines():
-        match = LINE.match(line)
-        if match and _is_memory(match[3]):
-            found.append(match[3])
-    return found
+__all__ = ["TensorMemoryAccess", "ThreadAccess", "ThreadRun", "pack", "parameters", "run"]
 
 
 def parameters(ptx: str) -> list[str]:
     """The names of the kernel's parameters, in order."""
     return PARAMETER.findall(ptx[: ptx.find("{")])
-
-
-def _is_memory(name: str) -> bool:
-    head = name.split(".")
-    if head[0] in ("ld", "st") and head[1] != "async":
-        return head[1] != "param"
-    return head[0] in ("ldmatrix", "stmatrix") or name.startswith(
-        ("cp.async.c", "cp.async.bulk.", "st.async")
-    )
 
 
 def run(

@@ -49,28 +49,15 @@ def as_signed(value: int, width: int) -> int:
     return value - (1 << width) if value >> (width - 1) else value
 
 
-def _and(values: list[Bits], _: list[Bits]) -> Bits:
+def _joined(values: list[Bits], absorbs: int) -> Bits:
+    """Bits joined by AND (where 0 absorbs the other bit) or OR (1); the other value is neutral."""
+
     def one(a: Bit, b: Bit) -> Bit:
-        if a == 0 or b == 0:
-            return 0
-        if a == 1:
+        if absorbs in (a, b):
+            return absorbs
+        if isinstance(a, int):
             return b
-        if b == 1 or a == b:
-            return a
-        return ("mixed", 0)
-
-    return tuple(map(one, *values))
-
-
-def _or(values: list[Bits], _: list[Bits]) -> Bits:
-    def one(a: Bit, b: Bit) -> Bit:
-        if a == 1 or b == 1:
-            return 1
-        if a == 0:
-            return b
-        if b == 0 or a == b:
-            return a
-        return ("mixed", 0)
+        return a if isinstance(b, int) or a == b else ("mixed", 0)
 
     return tuple(map(one, *values))
 
@@ -130,8 +117,9 @@ def _selp(values: list[Bits], raw: list[Bits]) -> Bits:
 
 # By the instruction's name: the operands cut to its width, and as they came.
 BITWISE: dict[str, Callable[[list[Bits], list[Bits]], Bits]] = {
-    "and": _and, "or": _or, "xor": _xor, "not": _not, "shl": _shl, "shr": _shr,
-    "bfi": _bfi, "bfe": _bfe, "prmt": _prmt, "selp": _selp,
+    "and": lambda values, _: _joined(values, 0), "or": lambda values, _: _joined(values, 1),
+    "xor": _xor, "not": _not, "shl": _shl, "shr": _shr, "bfi": _bfi, "bfe": _bfe, "prmt": _prmt,
+    "selp": _selp,
 }  # fmt: skip
 
 ARITHMETIC: dict[str, Callable[[list[int]], int]] = {
