@@ -35,6 +35,7 @@ from layoutcheck.machine.arch import parse_arch
 from layoutcheck.request import Request
 
 if TYPE_CHECKING:
+    from layoutcheck.operands import MmaReport
     from layoutcheck.reports.outcome import Outcome
 
 
@@ -77,18 +78,14 @@ def explain(
         )
     found = asked_mma(mma, a, b, c, atom_layout, permutation)
     if found is not None:
-        from layoutcheck.reports.mma import render as render_mma
-
         _refuse("an MMA has operands of its own", given, "--mma with --a, --b, --c")
         refuse_beside(
             "an MMA is explained alone", case=case, compiler=compiler, all=everything, sources=sources
         )
-        sink = Sink(output)
-        sink.put(render_mma(found, format_, sink.style))
-        return int(found.verdict in ("rejected", "wrong") or (strict and found.verdict == "unknown"))
+        return _of_mma(found, format_, Sink(output), strict)
     render = renderer(format_)
     sink = Sink(output, everything)
-    if case is None and found is None and not given.keys() - {"arch"} and _is_piped():
+    if case is None and not given.keys() - {"arch"} and _is_piped():
         given = {**given, "src": "-"}
     src = given.get("src")
     if case is not None:
@@ -98,25 +95,9 @@ def explain(
         raise InputError(
             "nothing to explain", expected="SRC and DST, --case NAME, or '-' for compiler output"
         )
-    elif "dst" not in given:
-        if not pasted:
-            from layoutcheck.cli.trace import trace
-
-            _refuse("a program is traced", given.keys() - {"src", "arch"}, "a .py file alone, or trace")
-            if compiler:
-                raise InputError(
-                    "a trace has the compiler's own words: --compiler is not used", expected="FILE.py alone"
-                )
-            from layoutcheck.dsl.trace import check_script
-
-            check_script(src)
-            sys.stderr.write(
-                f"note: {src} is run as by `layoutcheck trace --no-launch`: no kernel is launched\n"
-            )
-            return trace(
-                src, no_launch=True, arch=given.get("arch"), format_=format_, output=output, strict=strict,
-                everything=everything,
-            )  # fmt: skip
+    elif "dst" in given:
+        outcomes = [_judged(given)]
+    elif pasted:
         must_be_others((src,), output)
         text = read_text(src)
         _refuse("compiler output says all but --arch", given.keys() - {"src", "arch"}, "'-' or a file alone")
@@ -124,11 +105,36 @@ def explain(
         outcomes = _pasted(text, None if stated is None else str(parse_arch(stated)), _folders(sources))
         _tell_unused(outcomes, {"--arch": stated is not None, "--compiler": compiler})
     else:
-        outcomes = [_judged(given)]
+        _refuse("a program is traced", given.keys() - {"src", "arch"}, "a .py file alone, or trace")
+        if compiler:
+            raise InputError(
+                "a trace has the compiler's own words: --compiler is not used", expected="FILE.py alone"
+            )
+        return _traced(
+            src, arch=given.get("arch"), format_=format_, output=output, strict=strict, everything=everything
+        )
     if compiler:
         outcomes = asked(outcomes)
     sink.put(render(outcomes, sink.style))
     return exit_status(outcomes, strict)
+
+
+def _of_mma(found: MmaReport, format_: str, sink: Sink, strict: bool) -> int:
+    """Report the operands of an MMA; the exit status."""
+    from layoutcheck.reports.mma import render
+
+    sink.put(render(found, format_, sink.style))
+    return int(found.verdict in ("rejected", "wrong") or (strict and found.verdict == "unknown"))
+
+
+def _traced(src: str, **options: Any) -> int:
+    """The exit status of the program's trace without a launch."""
+    from layoutcheck.cli.trace import trace
+    from layoutcheck.dsl.trace import check_script
+
+    check_script(src)
+    sys.stderr.write(f"note: {src} is run as by `layoutcheck trace --no-launch`: no kernel is launched\n")
+    return trace(src, no_launch=True, **options)
 
 
 def _is_program(src: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,6 @@ from layoutcheck.gate import Gate, gate
 from layoutcheck.machine.arch import parse_arch
 
 if TYPE_CHECKING:
-    from layoutcheck.patching.repaired import Repaired
     from layoutcheck.reports.style import Style
     from layoutcheck.reports.trace import JudgedTrace
     from layoutcheck.sources.traced import Trace
@@ -61,16 +60,7 @@ def trace(
     status: 1, a copy is wrong or a kernel does not compile; 2, neither, but not everything was seen
     (--fail-on, --require-coverage).
     """
-    from layoutcheck import tracing
-
-    words = args or []
-    _tell_passed_on(misplaced(trace, words), script)
-    path, given = ("-m", [script, *words]) if module else (script, words)
-    # The architecture as the DSL spells it.
-    name = None if arch is None else str(parse_arch(arch))
-    if timeout is not None and timeout < 1:
-        raise InputError(f"--timeout is {timeout}", expected="1 or more seconds")
-    what = tracing.Script(path, given, launch=not no_launch, arch=name, timeout_s=timeout)
+    what = _script(script, args or [], module, not no_launch, arch, timeout)
     gates = {"strict": strict, "fail_on": fail_on, "require_coverage": require_coverage}
     unchecked = {"no_lowered": no_lowered, "no_order": no_order}
     if extent is not None and (not lines or extent < 1):
@@ -95,14 +85,14 @@ def trace(
             "--fix has a report of its own", **gates, all=everything, banks=banks, workers=workers or None
         )
         check_format("trace --fix", format_)
-        sink = Sink(output)
-        repaired = tracing.repaired(what, lowered=not no_lowered, order=not no_order, by=by, confirm=confirm)
-        return _fixed(repaired, sink, write=not diff)
+        return _fix(what, not no_lowered, not no_order, by, confirm, Sink(output), write=not diff)
     if banks:
         refuse_beside("--banks gives no verdict", **gates, workers=workers or None)
         refuse_beside("--banks counts lowered accesses", **unchecked)
         check_format("trace --banks", format_)
         return _banks(what, format_, Sink(output, everything))
+    from layoutcheck import tracing
+
     sink = Sink(output, everything)
     found = tracing.traced(what, lowered=not no_lowered, order=not no_order, workers=workers)
     advice = ""
@@ -112,6 +102,20 @@ def trace(
         advice = render_advice(tracing.advised(found, None if module else what), sink.style)
     sink.put(_rendered(found, format_, sink.style, asked), advice)
     return tracing.status(found, strict, asked)
+
+
+def _script(
+    script: str, words: list[str], module: bool, launch: bool, arch: str | None, timeout: int | None
+) -> Script:
+    """What is run, its architecture as the DSL spells it. Raises InputError."""
+    from layoutcheck.tracing import Script
+
+    _tell_passed_on(misplaced(trace, words), script)
+    path, given = ("-m", [script, *words]) if module else (script, words)
+    name = None if arch is None else str(parse_arch(arch))
+    if timeout is not None and timeout < 1:
+        raise InputError(f"--timeout is {timeout}", expected="1 or more seconds")
+    return Script(path, given, launch=launch, arch=name, timeout_s=timeout)
 
 
 def _tell_passed_on(options: Sequence[str], script: str) -> None:
@@ -125,11 +129,13 @@ def _tell_passed_on(options: Sequence[str], script: str) -> None:
         )
 
 
-def _tell_failures(seen: Trace) -> None:
-    """Say on standard error what kept kernels from being seen: these reports are of kernels alone."""
+def _told(seen: Trace, sink: Sink, text: str, problems: Iterable[str]) -> int:
+    """Write a report of kernels alone, and on standard error what kept some from it; the exit status."""
     from layoutcheck.reports.trace import failed
 
     sys.stderr.writelines(f"not seen: {failed(one)}\n" for one in seen.failures)
+    sink.put(text)
+    return 2 if seen.failures or any(problems) or not seen.kernels else 0
 
 
 def _memory(what: Script, format_: str, output: Path | None) -> int:
@@ -140,9 +146,7 @@ def _memory(what: Script, format_: str, output: Path | None) -> int:
     check_format("trace --memory", format_)
     sink = Sink(output)
     seen, maps = tracing.memory(what)
-    _tell_failures(seen)
-    sink.put(memory_map.render(maps, format_, sink.style))
-    return 2 if seen.failures or any(one.problem for one in maps) or not seen.kernels else 0
+    return _told(seen, sink, memory_map.render(maps, format_, sink.style), (one.problem for one in maps))
 
 
 def _lines(what: Script, extent: int | None, format_: str, output: Path | None) -> int:
@@ -153,9 +157,7 @@ def _lines(what: Script, extent: int | None, format_: str, output: Path | None) 
     check_format("trace --lines", format_)
     sink = Sink(output)
     seen, kernels = tracing.lines(what, extent)
-    _tell_failures(seen)
-    sink.put(line_totals.render(kernels, format_))
-    return 2 if seen.failures or any(one.problem for one in kernels) or not seen.kernels else 0
+    return _told(seen, sink, line_totals.render(kernels, format_), (one.problem for one in kernels))
 
 
 def _banks(what: Script, format_: str, sink: Sink) -> int:
@@ -164,16 +166,19 @@ def _banks(what: Script, format_: str, sink: Sink) -> int:
     from layoutcheck.reports.lowered_banks import bank_table
 
     seen, costs, problems = tracing.banks(what)
-    _tell_failures(seen)
-    sink.put(bank_table(costs, format_, sink.style.everything))
+    status = _told(seen, sink, bank_table(costs, format_, sink.style.everything), problems)
     sys.stderr.writelines(f"{problem}\n" for problem in problems)
-    return 2 if seen.failures or problems or not seen.kernels else 0
+    return status
 
 
-def _fixed(repaired: Repaired, sink: Sink, *, write: bool) -> int:
-    """Report the repairs, and write them; the exit status, 1 if something is left."""
+def _fix(
+    what: Script, lowered: bool, order: bool, by: str | None, confirm: bool, sink: Sink, *, write: bool
+) -> int:
+    """Find repairs, report and write them; the exit status, 1 if something is left."""
+    from layoutcheck import tracing
     from layoutcheck.reports.repaired import render
 
+    repaired = tracing.repaired(what, lowered=lowered, order=order, by=by, confirm=confirm)
     written: list[str] = []
     try:
         written = repaired.write() if write else []
