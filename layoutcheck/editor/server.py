@@ -216,15 +216,33 @@ class Server(LanguageServer):
             self.window_show_message(lsp.ShowMessageParams(kind, f"layoutcheck: {message}"))
 
 
-def serve(watched: str | None = None) -> None:
+def serve(watched: str | None) -> None:
     """Speak the protocol on standard input and output until it ends; prints go to standard error."""
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out, redirect_stdout(sys.stderr):
         made(watched).start_io(stdout=out)
 
 
-def made(watched: str | None = None) -> Server:
+def made(watched: str | None) -> Server:
     """A server with its features."""
     server = Server(watched)
+    _follow(server)
+    _answer(server)
+
+    @server.thread()
+    @server.command(TRACE)
+    def trace(uri: str) -> None:
+        server.trace(path_of(uri))
+
+    @server.thread()
+    @server.command(REPAIR)
+    def repair(uri: str) -> None:
+        server.repair(path_of(uri))
+
+    return server
+
+
+def _follow(server: Server) -> None:
+    """Read and trace files as they are opened, changed and saved."""
 
     @server.feature(lsp.INITIALIZED)
     def initialized(_: Any) -> None:
@@ -248,6 +266,10 @@ def made(watched: str | None = None) -> Server:
     def closed(params: lsp.DidCloseTextDocumentParams) -> None:
         server.read.pop(params.text_document.uri, None)
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(params.text_document.uri, []))
+
+
+def _answer(server: Server) -> None:
+    """Say what is known of a file, where the editor asks."""
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
@@ -279,18 +301,6 @@ def made(watched: str | None = None) -> Server:
     @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION)
     def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         return _actions(server, params)
-
-    @server.thread()
-    @server.command(TRACE)
-    def trace(uri: str) -> None:
-        server.trace(path_of(uri))
-
-    @server.thread()
-    @server.command(REPAIR)
-    def repair(uri: str) -> None:
-        server.repair(path_of(uri))
-
-    return server
 
 
 def _actions(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
