@@ -22,22 +22,10 @@ _FLUSH = 8  # terms below 4 * 2^26 each that an int32 holds the sum of
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def chain(
-    a: NDArray[Any],
-    ea: NDArray[Any],
-    b: NDArray[Any],
-    eb: NDArray[Any],
-    out: Floats,
-    block: int,
-    blocks: int,
-    adds: bool,
-    fraction_bits: int,
-    floor: int,
-    least: int,
-    precision: int,
-    nearest: bool,
-    add_precision: int,
-    largest: float,
-) -> bool:
+    a: NDArray[Any], ea: NDArray[Any], b: NDArray[Any], eb: NDArray[Any], out: Floats, block: int,
+    blocks: int, adds: bool, fraction_bits: int, floor: int, least: int, precision: int, nearest: bool,
+    add_precision: int, largest: float,
+) -> bool:  # fmt: skip
     """`out` (M, N) += a b in blocks: a (M, K), b (K, N in whole tiles) float32; ea, eb their exponents.
 
     `least` is the accumulator's smallest normal exponent. With `adds` each run of `blocks` blocks starts
@@ -71,33 +59,16 @@ def chain(
                 own[:] = held
             for t in range(depth // block):
                 start = t * block
-                lowest = np.int32(1 << 20)
-                for j in range(TILE):
-                    field = np.int32((own_bits[j] >> 52) & 0x7FF)
-                    anchor[j] = (field - 1023 if field - 1023 > least else least) if field else floor
-                for j in range(TILE):
-                    lowest = min(lowest, anchor[j])
+                lowest = _held(anchor, own_bits, floor, least)
                 if ea[i, start : start + block].max() + tops[t] > lowest:
-                    for k in range(start, start + block):
-                        e = ea[i, k]
-                        row = eb[k, first : first + TILE]
-                        for j in range(TILE):
-                            anchor[j] = max(anchor[j], e + row[j])
+                    _raise(anchor, ea[i], eb, start, start + block, first)
                 for j in range(TILE):
                     shift = fraction_bits - anchor[j]
                     scale_bits[j] = (min(max(shift, -126), 126) + 127) << 23
                     up_bits[j] = np.int64(shift + 1023) << 52
                     down_bits[j] = np.int64(1023 - shift) << 52
                     total[j] = np.trunc(own[j] * up[j])
-                for begin in range(start, start + block, _FLUSH):
-                    part[:] = 0
-                    for k in range(begin, min(begin + _FLUSH, start + block)):
-                        x = a[i, k]
-                        right = b[k, first : first + TILE]
-                        for j in range(TILE):
-                            part[j] += np.int32(x * right[j] * scale[j])
-                    for j in range(TILE):
-                        total[j] += part[j]
+                _multiply(total, part, scale, a[i], b, start, start + block, first)
                 for j in range(TILE):
                     own[j] = total[j] * down[j]
                 if not _round(own, up_bits, down_bits, precision, least, nearest, largest):
@@ -116,15 +87,49 @@ def chain(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _held(anchor: NDArray[Any], bits: NDArray[Any], floor: int, least: int) -> int:
+    """`anchor`: the exponents of the accumulators, `floor` for 0; the lowest of them."""
+    lowest = np.int32(1 << 20)
+    for j in range(TILE):
+        field = np.int32((bits[j] >> 52) & 0x7FF)
+        anchor[j] = (field - 1023 if field - 1023 > least else least) if field else floor
+    for j in range(TILE):
+        lowest = min(lowest, anchor[j])
+    return lowest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _raise(
+    anchor: NDArray[Any], ea: NDArray[Any], eb: NDArray[Any], start: int, stop: int, first: int
+) -> None:
+    """`anchor`, where an exponent of a product of the block is larger: that."""
+    for k in range(start, stop):
+        e, row = ea[k], eb[k, first : first + TILE]
+        for j in range(TILE):
+            anchor[j] = max(anchor[j], e + row[j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _multiply(
+    total: Floats, part: NDArray[Any], scale: NDArray[Any], a: NDArray[Any], b: NDArray[Any], start: int,
+    stop: int, first: int,
+) -> None:  # fmt: skip
+    """Add the scaled and cut products of one block. Slices of `b` here, so that its rows are contiguous."""
+    for begin in range(start, stop, _FLUSH):
+        part[:] = 0
+        for k in range(begin, min(begin + _FLUSH, stop)):
+            x, right = a[k], b[k, first : first + TILE]
+            for j in range(TILE):
+                part[j] += np.int32(x * right[j] * scale[j])
+        for j in range(TILE):
+            total[j] += part[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _round(
-    values: Floats,
-    up_bits: NDArray[Any],
-    down_bits: NDArray[Any],
-    precision: int,
-    least: int,
-    nearest: bool,
+    values: Floats, up_bits: NDArray[Any], down_bits: NDArray[Any], precision: int, least: int, nearest: bool,
     largest: float,
-) -> bool:
+) -> bool:  # fmt: skip
     """`values` rounded in place; False where one overflows. The two arrays are room to work in."""
     bits = values.view(np.int64)
     up, down = up_bits.view(np.float64), down_bits.view(np.float64)
