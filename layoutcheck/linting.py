@@ -80,31 +80,24 @@ def linted(
         baseline = inside(settings.root, settings.baseline, "baseline")
     if force_exclude:
         paths = [path for path in paths if not settings.excluded(path)]
-    repaired: list[str] = []
-    if fix:
-        from layoutcheck.lint.fixing import repair
-
-        repaired = repair(paths, settings)
-        if not static:
-            repaired += _in_cases(paths, settings)
+    repaired = _repaired(paths, settings, static) if fix else []
     programs, empty = (None, "") if approve is None else _programs(paths, settings, part)
     if approve is not None:
         approve(programs or [], settings)
     with bar(("read", "trace")) as progress:
         result = lint(
-            paths,
-            settings,
-            static=static,
-            workers=workers,
-            baseline_file=baseline,
-            write_baseline=write_baseline,
-            progress=progress,
-            programs=programs,
-            part=part,
-        )
+            paths, settings, static=static, workers=workers, baseline_file=baseline,
+            write_baseline=write_baseline, progress=progress, programs=programs, part=part,
+        )  # fmt: skip
     if empty:
         result = replace(result, notes=(*result.notes, empty))
     return result, repaired
+
+
+def _repaired(paths: Sequence[str], settings: Settings, static: bool) -> list[str]:
+    from layoutcheck.lint.fixing import repair
+
+    return repair(paths, settings) + ([] if static else _in_cases(paths, settings))
 
 
 def _programs(

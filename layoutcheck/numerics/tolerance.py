@@ -166,33 +166,20 @@ def derive(
     not), "exact" (the exact result), or the path of another kernel. The data are arrays `a` (M, K) and `b`
     (K, N), or drawn: "uniform" in [0, scale) or "normal". InputError for unusable arguments.
     """
-    if promote is not None and not 1 <= promote <= 1 << 20:
-        raise InputError(f"promote = {promote} is out of range", expected="1 to 1048576")
     if any(value is not None and not 0 <= value < float("inf") for value in (atol, rtol)):
         raise InputError("atol and rtol are finite and not negative")
-    if steps is not None and (name is not None or promote is not None):
-        raise InputError("a path already names its instruction", expected="steps alone, or unit and promote")
-    plain = {**dict.fromkeys(INTEGERS, "s32"), "f64": "f64"}
-    into = output or plain.get(fmt(inputs).name, "f16")
-    chosen = path(steps, arch) if steps is not None else steps_for(inputs, into, arch, name, promote)
-    if chosen.steps[-1].kind == "add":
-        raise InputError("a tolerance covers one product", expected="steps without add(...)")
+    chosen = _chosen(steps, inputs, output, arch, name, promote)
     rival = None if against in AGAINST else path(against, arch)
     stored = fmt(inputs) if steps is None else storage_formats(chosen, *([rival] if rival else []))[0]
     out = held_format(chosen, arch)
     if a is not None and b is not None:
         left, right = _checked(a, "a"), _checked(b, "b")
         k, shown = left.shape[1], "yours"
-        accuracies = [of_arrays(p, left[None], right[None], arch, order) for p in (chosen, rival) if p]
-        accuracies = [_first(one) for one in accuracies]
+        accuracies = [
+            _first(of_arrays(p, left[None], right[None], arch, order)) for p in (chosen, rival) if p
+        ]
     else:
-        if k is None:
-            raise InputError(
-                "K, the products in a sum, is missing", expected=f"1 to {MOST_K}, or matrices a and b"
-            )
-        if not 1 <= k <= MOST_K:
-            raise InputError(f"K = {k} is out of range", expected=f"1 to {MOST_K}")
-        drawn = distribution(data, scale)
+        k, drawn = _length(k), distribution(data, scale)
         shown = f"{drawn}, rounded to {stored}" if isinstance(stored, IntegerFormat) else str(drawn)
         accuracies = [accuracy(p, Drawn(k, drawn, stored, stored), arch) for p in (chosen, rival) if p]
         left, right = sample(drawn, k, stored, seed)
@@ -215,6 +202,32 @@ def derive(
         chosen, against, arch, u, k, stored, out, shown, one, other, formula, measured,
         suggested, suggested_exact, blind, user, findings,
     )  # fmt: skip
+
+
+def _chosen(
+    steps: str | None, inputs: str, output: str | None, arch: str, name: str | None, promote: int | None
+) -> Path:
+    """The kernel's path, of one product."""
+    if promote is not None and not 1 <= promote <= 1 << 20:
+        raise InputError(f"promote = {promote} is out of range", expected="1 to 1048576")
+    if steps is not None and (name is not None or promote is not None):
+        raise InputError("a path already names its instruction", expected="steps alone, or unit and promote")
+    plain = {**dict.fromkeys(INTEGERS, "s32"), "f64": "f64"}
+    into = output or plain.get(fmt(inputs).name, "f16")
+    chosen = path(steps, arch) if steps is not None else steps_for(inputs, into, arch, name, promote)
+    if chosen.steps[-1].kind == "add":
+        raise InputError("a tolerance covers one product", expected="steps without add(...)")
+    return chosen
+
+
+def _length(k: int | None) -> int:
+    if k is None:
+        raise InputError(
+            "K, the products in a sum, is missing", expected=f"1 to {MOST_K}, or matrices a and b"
+        )
+    if not 1 <= k <= MOST_K:
+        raise InputError(f"K = {k} is out of range", expected=f"1 to {MOST_K}")
+    return k
 
 
 def _checked(values: Any, what: str) -> Floats:
