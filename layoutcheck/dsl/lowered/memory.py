@@ -58,16 +58,12 @@ class Memory:
 
     def step(self, op: Operation) -> Step | None:
         """The step of a memory instruction; None for other operations."""
-        if op.name == "llvm.load":
-            return self._load(op)
-        if op.name == "llvm.store":
-            return self._store(op)
-        if op.name == "nvvm.ldmatrix":
-            return self._ldmatrix(op)
-        if op.name == "nvvm.stmatrix":
-            return self._stmatrix(op)
-        if op.name == "nvvm.cp.async.shared.global":
-            return self._cp_async(op)
+        own = {
+            "llvm.load": self._load, "llvm.store": self._store, "nvvm.ldmatrix": self._ldmatrix,
+            "nvvm.stmatrix": self._stmatrix, "nvvm.cp.async.shared.global": self._cp_async,
+        }.get(op.name)  # fmt: skip
+        if own is not None:
+            return own(op)
         if op.name == TENSOR_LOAD:
             return self._tensor(op, load=True)
         if op.name in TENSOR_STORES:
@@ -84,6 +80,10 @@ class Memory:
     def _place(self, slot: int, space: int) -> tuple[Number, int, str]:
         address = number(self.machine.values[slot])
         return address, self.machine.provenance[slot], spaces.space_of(space, address)
+
+    def _record(self, access: Recorded) -> None:
+        if access.tag:
+            self.machine.record(access)
 
     def _load(self, op: Operation) -> Step:
         machine = self.machine
@@ -102,8 +102,7 @@ class Memory:
             access = Recorded(
                 tag, "ld", end - first, address + first, name, sure, provenance=provenance, facts=nibbles
             )
-            if tag:
-                machine.record(access)
+            self._record(access)
             if name == "rmem" and numeric:
                 value, bits, known = self._from_registers(address, kind)
                 if not known:
@@ -127,18 +126,15 @@ class Memory:
         if kind.kind in ("array", "struct"):
             count = kind.count or len(kind.parts)
             found = [self._from_registers(address + kind.offset(i), kind.part(i)) for i in range(count)]
-            joined = 0
-            for _, provenance, _ in found:
-                joined |= provenance
-            return tuple(value for value, _, _ in found), joined, all(known for _, _, known in found)
-        if kind.kind != "vector" or kind.bits % (8 * kind.count):
+        elif kind.kind != "vector" or kind.bits % (8 * kind.count):
             return load(address, kind.size_bytes)
-        each = kind.bits // 8 // kind.count
-        parts = [load(address + i * each, each) for i in range(kind.count)]
+        else:
+            each = kind.bits // 8 // kind.count
+            found = [load(address + i * each, each) for i in range(kind.count)]
         bits = 0
-        for _, provenance, _ in parts:
+        for _, provenance, _ in found:
             bits |= provenance
-        return tuple(part for part, _, _ in parts), bits, all(known for _, _, known in parts)
+        return tuple(value for value, _, _ in found), bits, all(known for _, _, known in found)
 
     def _held(self, address: Number, space: str, kind: Type) -> Value | None:
         """Integers that the program's call has there, a vector's as a tuple; None if some are not known."""
@@ -195,7 +191,7 @@ class Memory:
                 )
                 access.data = _data(machine.values[value], size)
                 access.value, access.value_provenance = machine.values[value], machine.provenance[value]
-                machine.record(access)
+                self._record(access)
             if name == "rmem":
                 bits = machine.provenance[value] | provenance | machine.guard
                 machine.registers.store(address, _stored(machine.values[value], kind), bits, machine.mask)
@@ -215,8 +211,7 @@ class Memory:
             access = Recorded(
                 tag, f"ldmatrix.x{count}", 16, address, name, 16, provenance=provenance, facts=facts
             )
-            if tag:
-                machine.record(access)
+            self._record(access)
             parts = tuple(Data(access, 4 * i, 4) for i in range(count))
             bit = machine.reasons.bit("data", "values that each thread loads from shared memory")
             machine.values[out], machine.provenance[out] = parts if count > 1 else parts[0], provenance | bit
@@ -239,8 +234,7 @@ class Memory:
                 access.value_provenance |= machine.provenance[slot]
             access.data = tuple(pieces)
             access.value = tuple(machine.values[slot] for slot in sources)
-            if tag:
-                machine.record(access)
+            self._record(access)
 
         return run
 
@@ -262,8 +256,7 @@ class Memory:
             if given is not None:
                 access.coordinates = (number(machine.values[given]),)
                 access.counted = machine.provenance[given]
-            if tag:
-                machine.record(access)
+            self._record(access)
 
         return run
 
@@ -274,31 +267,18 @@ class Memory:
         shared, descriptor = (0, 1) if load else (1, 0)
         at = [self.slots[v] for v in op.operands[2 : 2 + sizes[2]]]
         slots = (self.slots[op.operands[shared]], self.slots[op.operands[descriptor]])
-        space = parse_type(op.operands[shared].type).space
+        space, kind = parse_type(op.operands[shared].type).space, "tma.load" if load else "tma.store"
         facts = _words(op)
 
         def run() -> None:
             address, provenance, name = self._place(slots[0], space)
-            access = Recorded(
-                tag,
-                "tma.load" if load else "tma.store",
-                0,
-                address,
-                name,
-                16,
-                provenance=provenance,
-                facts=facts,
-            )
-            access.second, access.second_provenance = (
-                number(machine.values[slots[1]]),
-                machine.provenance[slots[1]],
-            )
-            access.second_space = "descriptor"
+            access = Recorded(tag, kind, 0, address, name, 16, provenance=provenance, facts=facts)
+            access.second, access.second_space = number(machine.values[slots[1]]), "descriptor"
+            access.second_provenance = machine.provenance[slots[1]]
             access.coordinates = tuple(number(machine.values[slot]) for slot in at)
             for slot in at:
                 access.second_provenance |= machine.provenance[slot]
-            if tag:
-                machine.record(access)
+            self._record(access)
 
         return run
 
@@ -318,8 +298,7 @@ class Memory:
             if size is not None:
                 access.coordinates = (count,)
                 access.counted = machine.provenance[size]
-            if tag:
-                machine.record(access)
+            self._record(access)
 
         return run
 
@@ -370,10 +349,8 @@ class Memory:
             access = Recorded(tag, op.name.removeprefix("nvvm.").removeprefix("llvm."), size, address, name,
                             provenance=provenance, facts=facts)  # fmt: skip
             if rest:
-                access.second, access.second_provenance = (
-                    number(machine.values[rest[0]]),
-                    machine.provenance[rest[0]],
-                )
+                access.second = number(machine.values[rest[0]])
+                access.second_provenance = machine.provenance[rest[0]]
             machine.record(access)
             rest_of()
 
