@@ -73,15 +73,16 @@ class Passed:
     @classmethod
     @contextmanager
     def watched(cls) -> Iterator[None]:
-        """Around the call of a test's function, in which `Enough` may be raised."""
-        cls._over = over = threading.Event()
+        """Around the call of a test's function, in which `Enough` may be raised; it may run pytest itself."""
+        outer, over = cls._over, threading.Event()
+        cls._over = over
         try:
             yield
         finally:
             with cls._lock:
                 over.set()
                 _raise_in(ctypes.c_ulong(threading.get_ident()), None)
-            cls._over = None
+            cls._over = outer
 
     @classmethod
     def _watch(cls, over: threading.Event, thread: int) -> None:

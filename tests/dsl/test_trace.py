@@ -18,6 +18,7 @@ import pytest
 
 from layoutcheck.dsl import fake_cuda, observe, spool
 from layoutcheck.dsl.lowered import lower
+from layoutcheck.dsl.passed_over import Enough, Passed
 from layoutcheck.dsl.trace import Ended, _late, check_module, environment, trace_callable, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge_traced
@@ -590,3 +591,17 @@ def test_a_run_is_ended_between_any_two_events(tmp_path: Path) -> None:
         _late(process, process, collector, tmp_path, None, shown)
     assert [one["message"] for one in (*taken, *spool.read(tmp_path))] == ["0", "1", "2"]
     assert len(taken) == 2
+
+
+def test_a_test_that_has_run_pytest_itself_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on behind an assertion, builds nothing, and has called a test in its own process."""
+    monkeypatch.setattr("layoutcheck.dsl.passed_over._IDLE_SECONDS", 0.1)
+    Passed.begin()
+    deadline = time.monotonic() + 10
+    with pytest.raises(Enough), Passed.watched():
+        with Passed.watched():
+            pass
+        assert Passed.goes_on(AssertionError())
+        while time.monotonic() < deadline:
+            pass
+    Passed.begin()
