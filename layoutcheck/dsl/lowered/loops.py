@@ -27,7 +27,7 @@ MOST_ITERATIONS = 4096  # of one loop; what comes after is noted, not run
 MOST_STEPS = 40_000  # operations of one outermost loop; once they are spent its loops run twice at most
 MOST_CONSECUTIVE = 600_000  # the same where all iterations run in full
 _GUESSED = "a loop that ends by a value loaded at run time is followed for some turns"
-_BOUNDS = re.compile(r"min|max|rem|\.and|select|\.sh[rl]")  # of the number that an operation makes
+_BOUNDS = re.compile(r"\.(?:(?:min|max|rem)[su]i|and|sh[rl])|select")  # of an integer that is made
 CUT_SHORT = "a loop was cut short: a value that it ends by was assumed, or it is long"
 
 
