@@ -19,7 +19,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
@@ -77,21 +77,9 @@ def begin() -> None:
     options = json.loads(os.environ.get(OPTIONS, "{}"))
     first = os.getppid() == options.get("parent")
 
-    @cache
-    def tell(message: str) -> None:
-        write(folder, {"kind": "note", "message": message})
-
-    if first and not options.get("network", True):
-        from layoutcheck.dsl import network
-
-        leaks = network.leave()  # before the next line: new credentials call that off
-        if leaks:
-            write(folder, {"kind": "note", "message": leaks})
-            os.environ[OPTIONS] = json.dumps({**options, "sockets": False})
-    elif not options.get("sockets", True):
-        from layoutcheck.dsl import network
-
-        network.refuse_sockets()
+    note = partial(_note, folder)
+    tell = cache(note)
+    _leave_network(options, first, tell)
     if first:
         end_with_parent()
     if not options.get("launch", True):
@@ -107,27 +95,8 @@ def begin() -> None:
     _hear_of_the_end(folder)
     _hear_of_a_signal(folder)
     pass_on((FOLDER, OPTIONS), str(Path(__file__).parent / "site"))
-    watch_isolated(
-        lambda command: write(
-            folder,
-            {"kind": "note", "message": f"a Python that ignores its environment was not watched: {command}"},
-        )
-    )
-    watch_tests(
-        partial(_test, folder),
-        lambda test, reason: write(folder, {"kind": "skip", "test": test, "reason": reason[:MAX_MESSAGE]}),
-    )
-    whole = options.get("spread", False)
-    watch_session(lambda over: write(folder, {"kind": "session", "over": over}), whole)
-    if whole:
-        spread_tests()
-        taken = Path(folder) / TAKEN
-        if first and taken.is_dir():
-            share_tests(taken, lambda count: write(folder, {"kind": "tests", "count": count}))
-        if not os.environ.get("PYTHONSAFEPATH"):
-            sys.path.append(str(Path.cwd()))
-    if whole and first:
-        give_choices(lambda given: write(folder, {"kind": "note", "message": _given(given)}))
+    watch_isolated(lambda command: note(f"a Python that ignores its environment was not watched: {command}"))
+    _watch_tests(folder, options.get("spread", False), first)
     stop = not options.get("launch", True)
     _watching.enter_context(watch(lambda event: _record(folder, event), stop=stop))
     write(
@@ -136,8 +105,43 @@ def begin() -> None:
     )
 
 
-def _given(arguments: list[str]) -> str:
-    return f"run with the first choice of each argument: {' '.join([sys.argv[0], *arguments])}"
+def _note(folder: str, message: str) -> None:
+    write(folder, {"kind": "note", "message": message})
+
+
+def _leave_network(options: dict[str, Any], first: bool, tell: Callable[[str], None]) -> None:
+    """Leave the network that the program may not have; refuse sockets where a parent could not leave it."""
+    if first and not options.get("network", True):
+        from layoutcheck.dsl import network
+
+        leaks = network.leave()  # before it is ended with its parent: new credentials call that off
+        if leaks:
+            tell(leaks)
+            os.environ[OPTIONS] = json.dumps({**options, "sockets": False})
+    elif not options.get("sockets", True):
+        from layoutcheck.dsl import network
+
+        network.refuse_sockets()
+
+
+def _watch_tests(folder: str, whole: bool, first: bool) -> None:
+    """Hear of tests and of their session; if `whole`, several processes share them, this one as `first`."""
+    watch_tests(
+        partial(_test, folder),
+        lambda test, reason: write(folder, {"kind": "skip", "test": test, "reason": reason[:MAX_MESSAGE]}),
+    )
+    watch_session(lambda over: write(folder, {"kind": "session", "over": over}), whole)
+    if not whole:
+        return
+    spread_tests()
+    taken = Path(folder) / TAKEN
+    if first and taken.is_dir():
+        share_tests(taken, lambda count: write(folder, {"kind": "tests", "count": count}))
+    if not os.environ.get("PYTHONSAFEPATH"):
+        sys.path.append(str(Path.cwd()))
+    if first:
+        choice = "run with the first choice of each argument"
+        give_choices(lambda given: _note(folder, f"{choice}: {' '.join([sys.argv[0], *given])}"))
 
 
 def _test(folder: str, test: str, error: BaseException, launches: int, went_on: bool = False) -> None:

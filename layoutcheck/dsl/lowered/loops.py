@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -31,78 +33,85 @@ _BOUNDS = re.compile(r"\.(?:(?:min|max|rem)[su]i|and|sh[rl])|select")  # of an i
 CUT_SHORT = "a loop was cut short: a value that it ends by was assumed, or it is long"
 
 
-def _for(flow: Flow, op: Operation, fast: bool) -> Step:
-    machine, values, provenance = flow.machine, flow.machine.values, flow.machine.provenance
-    low, high, step = flow.slots_of(op.operands[:3])
-    block = op.regions[0].blocks[0]
-    induction = flow.slots[block.arguments[0]]
-    ends = terminator(block).operands
-    enter = flow.moves(op.operands[3:], block.arguments[1:], fast)
-    again = flow.moves(ends, block.arguments[1:], fast)
-    leave = flow.moves(block.arguments[1:], op.results, fast)
-    whole, quick = flow.steps(block, fast), flow.quick(block)
-    tags = frozenset() if fast else flow.tags_in(op.regions[0])
-    own = flow.made_by(op) != ""  # the copy's own loop over its instructions
-    most = UNROLLED if own or unrolled(op) else WHOLE
+class _For:
+    """An `scf.for`; `run` is its step."""
 
-    def once(k: int, steps: list[Step], start: Any, stride: Any, bits: int) -> None:
-        values[induction], provenance[induction] = start + k * stride, bits
-        outer = machine.iterations
-        if not own:
-            machine.iterations = (*outer, k)
-        try:
-            flow.run(steps)
-        finally:
-            machine.iterations = outer
+    def __init__(self, flow: Flow, op: Operation, fast: bool) -> None:
+        self.flow, self.op, self.fast = flow, op, fast
+        block = op.regions[0].blocks[0]
+        carried, ends = block.arguments[1:], terminator(block).operands
+        self.bounds = flow.slots_of(op.operands[:3])
+        self.induction, self.counter = flow.slots[block.arguments[0]], block.arguments[0]
+        self.enter = flow.moves(op.operands[3:], carried, fast)
+        self.again = flow.moves(ends, carried, fast)
+        self.leave = flow.moves(carried, op.results, fast)
+        self.whole, self.quick = flow.steps(block, fast), flow.quick(block)
+        self.tags = frozenset() if fast else flow.tags_in(op.regions[0])
+        self.own = flow.made_by(op) != ""  # the copy's own loop over its instructions
+        self.most = UNROLLED if self.own or unrolled(op) else WHOLE
 
-    def run() -> None:
-        start, stop, stride = (number(values[slot]) for slot in (low, high, step))
-        bits = provenance[low] | provenance[high] | provenance[step]
-        flow.move(enter, bits)
+    def run(self) -> None:
+        """Run the loop, and as one that is not reached a body that no thread has met."""
+        flow, machine = self.flow, self.flow.machine
+        start, stop, stride = (number(machine.values[slot]) for slot in self.bounds)
+        bits = reduce(or_, (machine.provenance[slot] for slot in self.bounds))
+        flow.move(self.enter, bits)
         trips = _trips(start, stop, stride, flow.least_turns if bits else 0)
         outer, guard = machine.mask, machine.guard
         machine.guard = guard | bits
-        count = (
-            trips if isinstance(trips, int) else int(trips[outer].max() if outer is not None else trips.max())
-        )
+        count = trips if isinstance(trips, int) else int((trips if outer is None else trips[outer]).max())
+
+        def once(k: int, steps: list[Step]) -> None:
+            machine.values[self.induction], machine.provenance[self.induction] = start + k * stride, bits
+            around = machine.iterations
+            if not self.own:
+                machine.iterations = (*around, k)
+            try:
+                flow.run(steps)
+            finally:
+                machine.iterations = around
+
         _enter_loop(flow)
         try:
-            every = count <= most or (flow.consecutive and op not in flow.ends_only)
-            ends = {0, 1, count - 1} if isinstance(trips, int) else {0, 1, *(trips - 1).tolist()}
-            turns: Any = range(count)
-            if not every and not again and not quick():  # nothing happens between
-                turns = sorted(k for k in ends if 0 <= k < count)
-            if not fast and not every and count > len(ends):
-                flow.shortened.add(op)
-            states: set[tuple[int | bytes, ...]] | None = None
-            if flow.each_once and isinstance(trips, int) and not flow.full.arrays:
-                states = set() if block.arguments[0] not in flow.full.levels else None
-            for turn, k in enumerate(turns):
-                if _spent(flow, turn):
-                    break
-                if states is not None and every:
-                    state = _state([values[slot] for _, slot in again])
-                    every = state not in states
-                    states.add(state)
-                steps = whole if not fast and (every or k in ends) else quick()
-                if isinstance(trips, int):
-                    once(k, steps, start, stride, bits)
-                    flow.move(again)
-                    continue
-                mask = trips > k if outer is None else outer & (trips > k)
-                machine.mask = mask
-                once(k, steps, start, stride, bits)
-                _advance(flow, again, mask)
+            self._turns(trips, count, once)
         finally:
             machine.mask, machine.guard = outer, guard
             flow.depth -= 1
-        if not count and tags and id(whole) not in machine.tried and not machine.met(tags):
-            machine.tried.add(id(whole))
-            flow.pretend(lambda: once(0, whole, start, stride, bits), bits)
-            flow.move(enter, bits)
-        flow.move(leave, bits)
+        if not count and self.tags and id(self.whole) not in machine.tried and not machine.met(self.tags):
+            machine.tried.add(id(self.whole))
+            flow.pretend(lambda: once(0, self.whole), bits)
+            flow.move(self.enter, bits)
+        flow.move(self.leave, bits)
 
-    return run
+    def _turns(self, trips: Any, count: int, once: Callable[[int, list[Step]], None]) -> None:
+        """Its iterations: `count`, of a thread `trips` (an int where all threads have the same)."""
+        flow, machine, outer = self.flow, self.flow.machine, self.flow.machine.mask
+        every = count <= self.most or (flow.consecutive and self.op not in flow.ends_only)
+        ends = {0, 1, count - 1} if isinstance(trips, int) else {0, 1, *(trips - 1).tolist()}
+        turns: Any = range(count)
+        if not every and not self.again and not self.quick():  # nothing happens between
+            turns = sorted(k for k in ends if 0 <= k < count)
+        if not self.fast and not every and count > len(ends):
+            flow.shortened.add(self.op)
+        states: set[tuple[int | bytes, ...]] | None = None
+        if flow.each_once and isinstance(trips, int) and not flow.full.arrays:
+            states = set() if self.counter not in flow.full.levels else None
+        for turn, k in enumerate(turns):
+            if _spent(flow, turn):
+                break
+            if states is not None and every:
+                state = _state([machine.values[slot] for _, slot in self.again])
+                every = state not in states
+                states.add(state)
+            steps = self.whole if not self.fast and (every or k in ends) else self.quick()
+            if isinstance(trips, int):
+                once(k, steps)
+                flow.move(self.again)
+                continue
+            mask = trips > k if outer is None else outer & (trips > k)
+            machine.mask = mask
+            once(k, steps)
+            _advance(flow, self.again, mask)
 
 
 def _while(flow: Flow, op: Operation, fast: bool) -> Step:
@@ -275,4 +284,7 @@ def _trips(start: Any, stop: Any, step: Any, least: int) -> Any:
     return int(trips[0]) if bool((trips == trips[0]).all()) else trips
 
 
-LOOPS: dict[str, Maker] = {"scf.for": _for, "scf.while": _while}
+LOOPS: dict[str, Maker] = {
+    "scf.for": lambda flow, op, fast: _For(flow, op, fast).run,
+    "scf.while": _while,
+}
