@@ -55,10 +55,10 @@ def started(*words: str, cwd: Path) -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
-def sent(process: subprocess.Popen[bytes], number: int) -> tuple[bytes, str]:
+def sent(process: subprocess.Popen[bytes], number: int, status: int | None = None) -> tuple[bytes, str]:
     """What it wrote, having ended by this signal though its standard input is open."""
     process.send_signal(number)
-    assert process.wait(20) == 128 + number
+    assert process.wait(20) == (128 + number if status is None else status)
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     out, err = process.stdout.read(), process.stderr.read().decode()
     for stream in (process.stdin, process.stdout, process.stderr):
@@ -76,9 +76,13 @@ def test_a_trace_ends_with_the_scripts_processes(number: signal.Signals, tmp_pat
     assert until(lambda: file.exists() and file.read_text())
     child = int(file.read_text())
     assert lives(child)
-    assert sent(process, number) == (b"", f"error: ended by {number.name}\n")
+    if number == signal.SIGTERM:  # CI's time is up: what was seen is reported
+        assert sent(process, number, 2)[0] == b""
+        assert "SIGTERM came before it had ended" in (tmp_path / "out.json").read_text()
+    else:
+        assert sent(process, number) == (b"", f"error: ended by {number.name}\n")
+        assert (tmp_path / "out.json").read_text() == EARLIER
     assert until(lambda: not lives(child), 5)
-    assert (tmp_path / "out.json").read_text() == EARLIER
 
 
 def test_the_server_ends_while_its_input_is_open(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def _held(anchor: NDArray[Any], bits: NDArray[Any], floor: int, least: int) -> i
         anchor[j] = (field - 1023 if field - 1023 > least else least) if field else floor
     for j in range(TILE):
         lowest = min(lowest, anchor[j])
-    return lowest
+    return int(lowest)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
