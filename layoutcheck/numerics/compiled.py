@@ -87,7 +87,7 @@ def chain(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _held(anchor: NDArray[Any], bits: NDArray[Any], floor: int, least: int) -> int:
+def _held(anchor: NDArray[Any], bits: NDArray[Any], floor: int, least: int) -> Any:
     """`anchor`: the exponents of the accumulators, `floor` for 0; the lowest of them."""
     lowest = np.int32(1 << 20)
     for j in range(TILE):
