@@ -29,7 +29,7 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.called import called
 from layoutcheck.order.crowded import crowded
 from layoutcheck.order.early import begins_early
-from layoutcheck.order.events import TooManyEvents, WatchedKernel, kernels
+from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.lanes import lanes_apart
 from layoutcheck.order.last_block import last_blocks
 from layoutcheck.order.loaded_again import loaded_again
@@ -38,6 +38,7 @@ from layoutcheck.order.never_written import never_written
 from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
 from layoutcheck.order.read_swizzled import read_swizzled
+from layoutcheck.order.recorder import TooManyEvents
 from layoutcheck.order.register_limits import register_limits
 from layoutcheck.order.replays import Replays
 from layoutcheck.order.runs import SURPRISES, Cluster, Run, runs

@@ -15,7 +15,8 @@ from functools import partial
 from layoutcheck.dsl.lowered.arguments import EXTENT, INNER_EXTENT, INTEGER, Extent
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.contents import Contents, followed
-from layoutcheck.order.events import MOST_TILES, WatchedKernel
+from layoutcheck.order.events import WatchedKernel
+from layoutcheck.order.recorder import MOST_TILES
 from layoutcheck.order.trips import (
     MOST_TURNS,
     ending,

@@ -16,7 +16,8 @@ from math import prod
 
 from layoutcheck.dsl.lowered.arguments import Extent, Unequal
 from layoutcheck.order.budget import Budget
-from layoutcheck.order.events import HANDED_OUT, WatchedKernel
+from layoutcheck.order.events import WatchedKernel
+from layoutcheck.order.recorder import HANDED_OUT
 from layoutcheck.order.watched import Watched
 from layoutcheck.sources.mlir import Operation
 

@@ -21,8 +21,9 @@ from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.needed import NUMBER, Needed
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.order.budget import Budget
-from layoutcheck.order.events import Recorder, WatchedKernel
+from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.recorder import Recorder
 from layoutcheck.order.watched import Watched
 from layoutcheck.provenance.accesses import (
     atomic,

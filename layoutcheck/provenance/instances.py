@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.arguments import Unequal, dynamic_layout
-from layoutcheck.order.events import MOST_TILES, WatchedKernel
+from layoutcheck.order.events import WatchedKernel
+from layoutcheck.order.recorder import MOST_TILES
 from layoutcheck.order.trips import on_grid
 from layoutcheck.sources.mlir import Operation, Value, without_locations
 

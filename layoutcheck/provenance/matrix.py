@@ -9,7 +9,7 @@ import numpy as np
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import number
-from layoutcheck.order.meaning import WGMMA
+from layoutcheck.order.describe import WGMMA
 from layoutcheck.provenance.fragments import tensor_cells
 from layoutcheck.provenance.refs import Refs, refs_of
 from layoutcheck.provenance.tracker import KIND, Tracker

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from layoutcheck.dsl.lowered.inline_ptx import unescaped
+from layoutcheck.order.describe import WGMMA, describe
 from layoutcheck.order.inline import read_inline
 from layoutcheck.order.inline_mma import Descriptor, Multiplication, Sum, multiplications
 from layoutcheck.order.linear import Inline, Linear, operand
-from layoutcheck.order.meaning import WGMMA, describe
 from layoutcheck.sources.mlir import parse
 
 SEND = "st.async.shared::cluster.mbarrier::complete_tx::bytes"

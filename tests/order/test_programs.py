@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from layoutcheck.dsl.lowered.machine import Launch
+from layoutcheck.order.describe import describe
 from layoutcheck.order.engine import run
-from layoutcheck.order.meaning import Meaning, describe
+from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.watched import Event, Watched
 from layoutcheck.sources.mlir import Operation, Value
 from tests.order.programs import Program, TooMany, faulty, outcomes, pipeline
