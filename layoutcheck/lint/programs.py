@@ -6,166 +6,25 @@ does. A package's `__init__.py` is followed by name: one kernel in it does not m
 
 from __future__ import annotations
 
-import ast
 import fnmatch
 import os
-import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeGuard
 
 from layoutcheck import regular
 from layoutcheck.errors import InputError
 from layoutcheck.lint import files
-from layoutcheck.lint.cache import Cache, digest, tool_version
+from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase
+from layoutcheck.lint.outlines import COMPILE, Outline, kept_outline
 from layoutcheck.lint.pytest_files import pytest_files
-from layoutcheck.lint.text import Unreadable, decode, parsed
 from layoutcheck.places import SOURCES
 from layoutcheck.settings import Settings
 
-_BUILDERS = ("jit", "kernel", "compile")
-_COMPILE = "cutlass.cute.compile"
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
-_WORD = b"import"
-_FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
-_IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
-_DOTTED = re.compile(r"(?:^|,)\s*([\w.]+)")
-_IMPORTERS = ("importlib.import_module", "__import__", "pytest.importorskip")
 _OF_OTHERS = ("__init__.py", "conftest.py", "setup.py", "conf.py")  # run by an import, pytest, pip and Sphinx
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """What a file's text says of its part in a program.
-
-    `names` are the dotted names that it uses of other modules (relative ones begin with their dots),
-    `exports` what it makes of them (name -> dotted name) and defines (name -> ""), `kernels` whether it uses
-    the DSL's builders, `tests` whether it defines tests, `main` whether it asks for `__main__`,
-    `calls` the functions that it calls as it is imported: dotted names, "" for one of its own.
-    """
-
-    names: tuple[str, ...] = ()
-    exports: tuple[tuple[str, str], ...] = ()
-    kernels: bool = False
-    tests: bool = False
-    main: bool = False
-    calls: tuple[str, ...] = ()
-
-
-def outline(raw: bytes) -> Outline:
-    """The outline of a file's text; what its lines show where Python cannot parse it."""
-    text = raw.replace(b"\0", b"")
-    if _WORD not in text:
-        return Outline()
-    try:
-        tree = parsed(decode(raw))
-    except Unreadable:
-        return _by_lines(text.decode("utf-8", "replace"))
-    exports: dict[str, str] = {}
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for each in node.names:
-                names.add(each.name)
-                exports[each.asname or each.name.partition(".")[0]] = (
-                    each.name if each.asname else each.name.partition(".")[0]
-                )
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            for each in node.names:
-                dotted = f"{base}{'' if base.endswith('.') else '.'}{each.name}"
-                names.add(dotted)
-                exports[each.asname or each.name] = dotted
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            dotted = _chain(node, exports)
-            if dotted:
-                names.add(dotted)
-        elif isinstance(node, ast.Call):
-            names.update(_by_function(node, exports))
-    kernels = any(name.startswith("cutlass.") and name.rpartition(".")[2] in _BUILDERS for name in names)
-    tests = any(map(_is_tests, tree.body))
-    for node in tree.body:
-        if isinstance(node, _DEFINITIONS):
-            exports.setdefault(node.name, "")
-    main = any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in tree.body)
-    compiling = {node.name for node in tree.body if _compiles(node, exports)}
-    calls = {name for node in tree.body for name in _calls(node, exports, compiling)}
-    return Outline(
-        tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main, tuple(sorted(calls))
-    )
-
-
-def _by_lines(text: str) -> Outline:
-    """The outline of a file that does not parse: one named as a test, or a script, is still to be run.
-
-    pytest fails on such a test whatever it holds.
-    """
-    names = {f"{base}{'' if base.endswith('.') else '.'}*" for base in _FROM.findall(text)}
-    names |= {name for line in _IMPORTS.findall(text) for name in _DOTTED.findall(line)}
-    kernels = any(name.startswith("cutlass.") for name in names)
-    main = "__main__" in text
-    return Outline(tuple(sorted(names)), (), kernels, True, main)
-
-
-def _is_tests(node: ast.stmt) -> bool:
-    """Whether pytest may find tests in a statement of a file: a function, or a class of theirs."""
-    if isinstance(node, ast.ClassDef):
-        return node.name.startswith("Test") or any(map(_is_tests, node.body))
-    return isinstance(node, _DEFINITIONS) and node.name.startswith("test")
-
-
-def _compiles(node: ast.stmt, exports: dict[str, str]) -> TypeGuard[ast.FunctionDef]:
-    """Whether a statement defines a function that calls the DSL's `compile`."""
-    return isinstance(node, ast.FunctionDef) and any(
-        isinstance(each, ast.Attribute) and _chain(each, exports) == _COMPILE for each in ast.walk(node)
-    )
-
-
-def _calls(node: ast.stmt, exports: dict[str, str], compiling: Collection[str] = ()) -> Iterator[str]:
-    """The functions that a statement of a file calls for what they do, and the DSL's `compile` in it.
-
-    A call of one of the file's own functions that are `compiling` counts as `compile` does.
-    """
-    if isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
-        return
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        called = node.value.func
-        if isinstance(called, ast.Name) and called.id in exports:
-            yield exports[called.id]
-        elif isinstance(called, ast.Attribute):
-            yield from filter(None, [_chain(called, exports)])
-    for each in ast.walk(node):
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
-            yield from {_chain(each.func, exports)} & {_COMPILE}
-        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in compiling:
-            yield _COMPILE
-
-
-def _by_function(call: ast.Call, exports: dict[str, str]) -> Iterator[str]:
-    """The module that a call imports by a name in its text."""
-    function = call.func
-    named = function.id if isinstance(function, ast.Name) else ""
-    full = _chain(function, exports) if isinstance(function, ast.Attribute) else exports.get(named, named)
-    if full in _IMPORTERS and call.args and isinstance(call.args[0], ast.Constant):
-        yield str(call.args[0].value)
-
-
-def _chain(node: ast.Attribute, imported: dict[str, str]) -> str:
-    """`a.b.c` in full, where `a` was imported; else ""."""
-    parts: list[str] = []
-    at: ast.expr = node
-    while isinstance(at, ast.Attribute):
-        parts.append(at.attr)
-        at = at.value
-    if not isinstance(at, ast.Name) or at.id not in imported:
-        return ""
-    return ".".join([imported[at.id], *reversed(parts)])
 
 
 class Repository:
@@ -201,7 +60,7 @@ class Repository:
         if known.tests or path in self._imported or path.rpartition("/")[2] in _OF_OTHERS:
             return False
         for name in known.calls:
-            if name in ("", _COMPILE):
+            if name in ("", COMPILE):
                 if known.kernels:
                     return True
             elif any(self.compiles(file) for file in self._resolved(name, path)):
@@ -323,7 +182,7 @@ def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[Reg
     asked = files.collect(paths, settings)
     listed = sorted({*files.collect([str(settings.root)], settings), *asked})
     shown = {settings.inside(path): path for path in listed}
-    outlines = {inside: _outline(path, cache) for inside, path in shown.items()}
+    outlines = {inside: kept_outline(path, cache) for inside, path in shown.items()}
     cache.save()
     configured = pytest_files(settings.root)
     sources = [*SOURCES, *_on_path(configured.path, settings.root)]
@@ -418,22 +277,3 @@ def _module(inside: str, root: Path) -> str:
     if top == folder:  # `python -m 02_layout.01_basic`: a folder without __init__.py is a package too
         top = root
     return ".".join((root / inside).with_suffix("").relative_to(top).parts) if top != folder else ""
-
-
-def _outline(path: str, cache: Cache) -> Outline:
-    try:
-        raw = regular.read_regular(path)
-    except OSError:
-        return Outline()
-    key = digest("outline", tool_version(), raw)
-    made: Outline | None = cache.get(key, _stored)
-    if made is None:
-        made = outline(raw)
-        cache.put(key, asdict(made))
-    return made
-
-
-def _stored(of: dict[str, Any]) -> Outline:
-    """The outline that the cache has as a dictionary."""
-    exports = tuple((a, b) for a, b in of["exports"])
-    return Outline(tuple(of["names"]), exports, of["kernels"], of["tests"], of["main"], tuple(of["calls"]))

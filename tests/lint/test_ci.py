@@ -31,8 +31,9 @@ from layoutcheck.lint.cache import Cache, tool_version
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.judged import _alike
+from layoutcheck.lint.kept import imports_of, unchanged
 from layoutcheck.lint.run import _silent, _skipped
-from layoutcheck.lint.runs import imports_of, shorten, trace, unchanged
+from layoutcheck.lint.runs import shorten, trace
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
 from layoutcheck.tracing import Script, status, traced
@@ -152,14 +153,14 @@ def test_a_kept_run_outlives_an_installation_of_the_same_tool(
 def test_a_program_is_run_again_when_something_that_it_imports_has_other_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
-    monkeypatch.setattr("layoutcheck.lint.runs._LARGE_BYTES", large)
+    monkeypatch.setattr("layoutcheck.lint.kept._LARGE_BYTES", large)
     module, store = tmp_path / "m.py", Cache(tmp_path / "kept", "traces")
     module.write_text("a = 1")
     kept = imports_of([str(module), str(tmp_path / "later.py")], store)
     os.utime(module, (1, 1))  # as in a fresh checkout
     assert unchanged(kept, store)
     store.save()
-    monkeypatch.setattr("layoutcheck.lint.runs._contents", {})
+    monkeypatch.setattr("layoutcheck.lint.kept._contents", {})
     again = Cache(tmp_path / "kept", "traces")
     for key in list(again._entries):
         if key != kept["imported"]:

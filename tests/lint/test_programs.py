@@ -13,7 +13,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint import runs
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
-from layoutcheck.lint.programs import Repository, discover, outline
+from layoutcheck.lint.outlines import outline
+from layoutcheck.lint.programs import Repository, discover
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
