@@ -11,8 +11,8 @@ tiling there is one thread (a warp for ldmatrix and stmatrix, whose lanes' rows 
 only one lane's view is known).
 
 Predicates (measured): each chunk asks the entry of its V[1] coordinate where V is ((n, m)); else
-chunk j asks entry j, even where chunks are wider than one element. A floating-point predicate is folded to
-false.
+chunk j asks entry j, even where chunks are wider than one element. cp.async folds a floating-point predicate
+to false.
 """
 
 from __future__ import annotations
@@ -26,9 +26,13 @@ from layoutcheck.copies.addresses import address_bits, as_stored, swizzled, thre
 from layoutcheck.copies.cluster import OUTSIDE
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Places
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails, limit, size
 from layoutcheck.copies.plan import Plan, kept
 from layoutcheck.errors import InputError
+
+_LLVM_FLOATS = ("f16", "bf16", "f32", "f64")
+_LOADED_BITS = (8, 16, 32, 64, 128)  # of an entry of a predicate; a boolean has a byte
 
 
 def execution(copy: Copy, src_base: int, dst_base: int, instance: Copy | None = None) -> Execution:
@@ -61,13 +65,32 @@ def _executed(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> Execu
 
 
 def _refuse_unlowered(copy: Copy) -> None:
-    """Raises where nothing is emitted: of run-time extents, and of floating-point predicates."""
+    """Raises where nothing is emitted: of run-time extents, and of predicates that are not loaded."""
     for memref in (copy.src, copy.dst):
         size(memref.layout)
+    if copy.pred is not None and not _folds(copy):
+        _refuse_predicate(copy.pred, looped=copy.op == "basic_copy_if")
+
+
+def _folds(copy: Copy) -> bool:
+    """Whether the compiler takes every entry of the predicate for false, and reads none."""
     floating = copy.pred is not None and copy.pred.dtype.kind == "float"
-    folds = copy.atom is not None and copy.atom.folds_float_pred
-    if floating and not folds and copy.op in ("copy", "copy_atom_call"):  # measured on the DSL
-        raise CompilerFails("code generation fails on a floating-point predicate")
+    return floating and copy.atom is not None and copy.atom.folds_float_pred
+
+
+def _refuse_predicate(pred: Memref, looped: bool) -> None:
+    """Raises CompilerFails for a type that code generation cannot test against zero (measured on the DSL).
+
+    A copy tests integers, so LLVM's own floating-point types fail; of the others the bits are tested, as
+    they are stored as integers. The loop of basic_copy_if compares numbers: there the others fail.
+    """
+    element = pred.dtype
+    if element.kind == "float" and (element.name in _LLVM_FLOATS) != looped:
+        raise CompilerFails(f"code generation fails on a predicate of {element}")
+    if element.bits in (4, 6):
+        raise InputError(f"an entry of {element} is tested with all of its byte, which is not modelled")
+    if element.bits != 1 and element.bits not in _LOADED_BITS:
+        raise CompilerFails(f"the compiler dies of a predicate of {element}")
 
 
 def _placed(copy: Copy, instance: Copy, plan: Plan, src_base: int, dst_base: int, unit: int) -> Execution:
@@ -109,7 +132,6 @@ def _placed(copy: Copy, instance: Copy, plan: Plan, src_base: int, dst_base: int
     pred = None if plan.pred is None else np.repeat(plan.pred, pieces)
     if pred is not None and plan.pieces is not None:
         pred = pred[plan.pieces]
-    never = copy.pred is not None and copy.pred.dtype.kind == "float"
     return Execution(
         moves[0],
         moves[1],
@@ -118,6 +140,6 @@ def _placed(copy: Copy, instance: Copy, plan: Plan, src_base: int, dst_base: int
         accesses[1],
         pred,
         zero_fills=plan.dst_op == "cp.async",
-        never=never,
+        never=_folds(copy),
         chunk_bytes=0 if plan.linear else -(-plan.bits // 8),
     )

@@ -41,7 +41,7 @@ def unit_bits(copy: Copy) -> int:
             f"the elements of {copy.src.dtype} and {copy.dst.dtype} differ in width: "
             f"element i of one has no place in element i of the other"
         )
-    if bits == 4 or bits % 8 == 0:
+    if bits >= 4 and bits & (bits - 1) == 0:
         return 4 if bits == 4 else 8
     if bits == 6 and copy.atom is not None and copy.atom.six_bits:
         return 2

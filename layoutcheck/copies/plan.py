@@ -186,7 +186,7 @@ def slip(memref: Memref, layout: Layout, indices: IntArray) -> IntArray | None:
     an unsigned 32-bit number, so a negative one comes out 2^29 too high (measured in PTX: miscompile h38).
     Offsets with a dynamic part, offsets of rest coordinates and multiples of 2P are not affected.
     """
-    if memref.swizzle is None or memref.swizzle.bits == 0 or memref.space not in ("smem", "dsmem"):
+    if memref.swizzle is None or memref.swizzle.bits == 0:
         return None
     stride = flatten(layout.stride)
     if not any(isinstance(d, int) and d < 0 for d in stride):

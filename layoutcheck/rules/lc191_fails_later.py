@@ -10,9 +10,10 @@ Failed creating the llvm::Module", or the process ends.
 Measured on the DSL: `stmatrix` takes its count from the source's V, and a V of 16 asks for a form that does
 not exist; 4- and 6-bit slices that begin inside a byte have no address. The lowering of `cp.async` dies of
 V modes of three parts, and of `(atom, rest)` against a flat mode. That of a bulk copy dies of a run-time
-stride in V (SIGSEGV). A floating-point predicate is folded for `cp.async` and fails for the others. The
-lowering of an im2col copy dies where the tile's place is known when it is compiled ("Failed to infer result
-type(s)" of `cute.crd2idx`).
+stride in V (SIGSEGV). A predicate of f16, bf16, f32 or f64 is folded for `cp.async`
+and fails for the other atoms; `basic_copy_if` fails on those of other floating-point types. The lowering of
+an im2col copy dies where the tile's place is known when it is compiled ("Failed to infer result type(s)" of
+`cute.crd2idx`).
 
 ## How to fix it
 

@@ -31,13 +31,14 @@ from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.alignment import storage_bits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING
 from layoutcheck.dsl import ptx
 from layoutcheck.machine.dtypes import dtype
 
-PRED_BASE = 1 << 44
+PRED_BYTES = 1 << 29
 WINDOW = (1 << 32) - 1  # shared addresses are 32 bits wide
 
 
@@ -74,7 +75,8 @@ def predicted(copy: Copy, instance: Copy, src_base: int, dst_base: int, truth: d
             value = int(src[i, k])
             if matrix and isinstance(copy.atom, LdMatrix):
                 row = _narrow(int(run.src_accesses[0].addresses[i, 0]), copy.src, 8)
-                memory[at] = ("register", 16 * row * 8 // run.unit_bits + k)
+                step = 8 // run.unit_bits
+                memory[at] = ("register", 16 * row * step + _shuffled(copy.atom, k, step))
             elif matrix:
                 row = _narrow(int(run.dst_accesses[0].addresses[i, 0]), copy.dst, 8)
                 memory["register", 16 * row + k] = _narrow(value, copy.src, 8)
@@ -85,6 +87,11 @@ def predicted(copy: Copy, instance: Copy, src_base: int, dst_base: int, truth: d
     at = dst[allowed]
     repeats = np.unique(at).size < at.size or max(reads.values(), default=0) > 1
     return Seen(reads, writes, memory, repeats)
+
+
+def _shuffled(atom: LdMatrix, k: int, step: int) -> int:
+    """The unit of the instruction's registers that is unit k of the fragment: m16n8 is made of m16n16."""
+    return k ^ 6 * step if atom.mode == (16, 8) and k // step & 6 in (2, 4) else k
 
 
 def _narrow(address: int, memref: Memref, unit: int) -> int:
@@ -111,15 +118,18 @@ def emitted(
     names = ptx.parameters(text)
     operands = [(copy.src, instance.src, src_base), (copy.dst, instance.dst, dst_base)]
     if copy.pred is not None:
-        operands.append((copy.pred, instance.pred, PRED_BASE))
+        operands.append((copy.pred, instance.pred, _pred_base(copy.pred)))
     params = {name: parameter(*operand) for name, operand in zip(names, operands, strict=False)}
     params |= dict.fromkeys(names[len(operands) :], bytes(8))  # a bulk copy's barrier, mask and rank
 
-    width = copy.pred.dtype.bits if copy.pred is not None else 8
+    width = storage_bits(copy.pred.dtype) if copy.pred is not None else 8
+
+    def of_pred(at: int) -> bool:
+        return copy.pred is not None and 0 <= at - _pred_base(copy.pred) < PRED_BYTES
 
     def read_bit(space: str, at: int) -> ptx.Bit:
-        if PRED_BASE <= at // 8 < 2 * PRED_BASE:
-            offset, bit = divmod(at - 8 * PRED_BASE, width)
+        if of_pred(at // 8):
+            offset, bit = divmod(at - 8 * _pred_base(copy.pred), width)
             return (truth[offset] >> bit) & 1
         return (space, at)
 
@@ -128,7 +138,7 @@ def emitted(
     writes: Counter = Counter()
     for access in trace.accesses:
         side = copy.src if access.kind == "read" else copy.dst
-        if PRED_BASE <= access.address < 2 * PRED_BASE or side.space == "rmem" or access.width_bytes == 0:
+        if of_pred(access.address) or side.space == "rmem" or access.width_bytes == 0:
             continue
         at = _narrow(access.address, side, 8)
         (reads if access.kind == "read" else writes)[access.width_bytes, at] += 1
@@ -147,6 +157,11 @@ def emitted(
                 at = 16 * _narrow(row, copy.dst, 8) + 4 * n + k
                 memory["register", at] = _unit(register[8 * k : 8 * k + 8])
     return Seen(reads, writes, memory)
+
+
+def _pred_base(pred: Memref) -> int:
+    """The predicate's address, in shared memory above all others."""
+    return 3 << 30 if pred.space == "smem" else 1 << 44
 
 
 def _unit(bits: ptx.Bits):

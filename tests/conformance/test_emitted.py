@@ -16,7 +16,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.matrix import LdMatrix
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy
@@ -204,3 +204,47 @@ def test_blackwell(dsl):
             copies.append(Copy(UniversalCopy(dtype("f32"), width), *sides))
     copies = [replace(copy, arch="sm_100a") for copy in copies]
     assert sum(agree(copies, dsl, "sm_100a").values()) >= 16
+
+
+ODD = [  # found by random copies that the generators of these tests never drew
+    ("ldmatrix", "f16 smem align<16> ((8,2),2):((1,8),64)", "f16 rmem ((8,2),2):((1,8),16)", "i8 rmem (2,2):(1,2)"),
+    ("stmatrix", "f16 rmem ((8,2),2):((1,8),16)", "f16 smem align<16> ((8,2),2):((1,8),64)", "i1 gmem (2,2):(0,1)"),
+    ("stmatrix", "f16 rmem (8):(-1)", "f16 smem align<16> (8):(1)", None),
+    ("128", "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))", "f8E4M3FN smem (2):(1)"),
+    ("128", "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))", "tf32 gmem (2):(2)"),
+    ("128", "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))", "i64 rmem (2):(1)"),
+    ("0", "i1 gmem align<16> (16):(1)", "i1 smem align<16> (16):(1)", "i8 gmem (16):(1)"),
+    ("0", "i4 gmem align<16> (8):(1)", "i4 smem align<16> (8):(1)", "i8 gmem (8):(1)"),
+    ("0", "bf16 generic align<2> S<3,2,3> ((2,4)):((1,-4))", "bf16 smem align<2> ((2,4)):((1,6))", None),
+    ("64", "f64 smem align<16> (2):(1)", "f64 rmem align<8> S<2,2,3> (2):(1)", None),
+    ("128", "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))", "bf16 smem (2):(1)"),
+    ("128", "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))", "i24 smem (2):(1)"),
+    ("if", "f16 gmem (2):(1)", "f16 smem (2):(1)", "f8E5M2 gmem (2):(1)"),
+    ("if", "f16 gmem (2):(1)", "f16 smem (2):(1)", "i1 rmem (2):(1)"),
+]  # fmt: skip
+
+
+def test_copies_beyond_the_generators(dsl):
+    copies = []
+    for atom, src, dst, pred in ODD:
+        sides = memref(src), memref(dst), None if pred is None else memref(pred)
+        f16 = dtype("f16")
+        matrix = {"ldmatrix": LdMatrix(f16, 4, False), "stmatrix": StMatrix(f16, 4, False)}
+        made = None if atom == "if" else matrix.get(atom) or UniversalCopy(sides[0].dtype, int(atom))
+        copies.append(Copy(made, *sides, op="basic_copy_if" if atom == "if" else "copy"))
+    lowered_all = lower(copies, "sm_90a", session=dsl)
+    fails = [isinstance(Analysis(copy).obstacle, CompilerFails) for copy in copies]
+    assert fails == [lowered.ptx is None for lowered in lowered_all]
+    assert sum(fails) == 4
+    assert agree(copies, dsl).total() == len(copies) - 4
+
+
+def test_the_loop_of_basic_copy_if_compares_floating_point_predicates(dsl):
+    """cp.async folds them and other copies fail; here they work (LC207 said that the copy never happens)."""
+    pred = memref("bf16 rmem (2,2):(1,2)")
+    copy = Copy(
+        None, memref("f16 gmem (2,2):(1,16)"), memref("f16 smem (2,2):(1,8)"), pred, op="basic_copy_if"
+    )
+    text = lower([copy], session=dsl)[0].ptx or ""
+    assert len(re.findall(r"setp\.\w+\.bf16", text)) == len(re.findall(r"st\.shared\.b16", text)) == 4
+    assert "LC207" not in [one.code for one in check(copy).findings]

@@ -134,6 +134,12 @@ def test_so_do_those_to_the_shared_memory_of_another_block():
     assert (done.dst[:, 0, 0] - DST).tolist() == [0, (1 << 29) - 60]  # -4 ^ 56
 
 
+def test_so_do_those_of_generic_pointers():
+    copy = MISCOMPILES["h38"][0]
+    generic = replace(copy, dst=replace(copy.dst, space="generic"))
+    assert run(generic).dst[1, 0, 0] == run(copy).dst[1, 0, 0]
+
+
 def test_threads_of_a_tiling():
     copy = MISCOMPILES["h26"][1]
     done = run(copy)
@@ -164,6 +170,65 @@ def test_predicates():
     assert run(two_first).pred.tolist() == [0, 2]
     assert run(MISCOMPILES["h07"][0]).never
     assert run(fixed).zero_fills and not run(by_element).zero_fills
+
+
+def test_a_predicate_guards_each_ldmatrix_and_stmatrix():
+    """By V[1] and the rest, as of other atoms."""
+    pred = memref("i8 rmem (2,3):(1,2)")
+    load = Copy(LDSM4, s("((8,2),3):((1,8),64)"), r("((8,2),3):((1,8),16)"), pred=pred)
+    assert run(load).pred.tolist() == [0, 1, 2, 3, 4, 5]
+    store = Copy(StMatrix(BF16, 4), r("((8,2),3):((1,8),16)"), s("((8,2),3):((1,8),64)"), pred=pred)
+    assert run(store).pred.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+PRED_TYPES = {  # what becomes of a predicate: of a copy, of cp.async, of basic_copy_if
+    "bf16": ("fails", "never", "read"),
+    "f32": ("fails", "never", "read"),
+    "f8E4M3FN": ("read", "never", "fails"),
+    "tf32": ("read", "never", "fails"),
+    "i24": ("fails", "fails", "fails"),
+    "i128": ("read", "read", "read"),
+}
+
+
+@pytest.mark.parametrize("element", PRED_TYPES)
+def test_types_of_predicates(element):
+    sides = g("((8,2)):((1,8))"), s("((8,2)):((1,8))")
+    pred = memref(f"{element} gmem (2):(1)")
+    copies = [
+        Copy(universal(128), *sides, pred=pred),
+        Copy(CP16, *sides, pred=pred),
+        Copy(None, g("(2):(1)"), s("(2):(1)"), op="basic_copy_if", pred=pred),
+    ]
+    for copy, expected in zip(copies, PRED_TYPES[element], strict=True):
+        if expected == "fails":
+            with pytest.raises(CompilerFails, match=f"predicate of {element}"):
+                run(copy)
+        else:
+            assert run(copy).never == (expected == "never")
+
+
+def test_a_predicate_makes_auto_take_one_element():
+    """Booleans one by one; 4-bit elements then begin inside bytes."""
+    sides = [memref(f"i1 {space} align<16> (16):(1)") for space in ("gmem", "smem")]
+    booleans = Copy(UniversalCopy(dtype("i1")), *sides)
+    assert run(booleans).src.shape[0] == 1
+    assert run(replace(booleans, pred=memref("i8 gmem (16):(1)"))).pred.tolist() == list(range(16))
+    sides = [memref(f"i4 {space} align<16> (8):(1)") for space in ("gmem", "smem")]
+    with pytest.raises(CompilerFails, match="inside a byte"):
+        run(Copy(UniversalCopy(dtype("i4")), *sides, pred=memref("i8 gmem (8):(1)")))
+
+
+def test_a_swizzle_of_registers_narrows_accesses():
+    made = Copy(UniversalCopy(dtype("f64"), 64), *(memref(f"f64 {m} (2):(1)") for m in ("smem", "rmem")))
+    assert shape(made) == [("ld.shared", 8, 2)]
+    swizzled = replace(made, dst=memref("f64 rmem align<8> S<2,2,3> (2):(1)"))
+    assert shape(swizzled) == [("ld.shared", 4, 4)]
+
+
+def test_registers_of_negative_strides_run_backwards():
+    copy = Copy(StMatrix(BF16, 2), r("(4):(-1)"), s("(4):(1)"))
+    assert (run(copy).src[0, 0] - SRC).tolist() == [0, 1, 2, 3, -4, -3, -2, -1]
 
 
 def test_single_nibbles_clear_their_neighbour():

@@ -4,7 +4,7 @@ PTX ISA: lane t brings the address of one 16-byte row, which must be a multiple 
 registers of each lane are the two sides of the atom's thread-value layouts (traits.py).
 
 Measured on the DSL: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
-coordinate. The address is that of V's first element in shared memory: its strides are not looked at. The
+coordinate, under the predicate's entry of it. The address is that of V's first element in shared memory: its strides are not looked at. The
 registers are 32-bit units of V's layout in registers, upcast: strides between units are honoured, a stride
 between the elements of one unit is not (miscompile h18). ldmatrix moves as many matrices as the atom says,
 stmatrix as many as there are units in its source (miscompile h20).
@@ -25,7 +25,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_parts, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
 from layoutcheck.copies.moves import Access, Execution, Places
 from layoutcheck.copies.offsets import CompilerFails, IntArray, limit, offsets_at, size, v_mode
-from layoutcheck.copies.pairs import refuse_source_v
+from layoutcheck.copies.pairs import pred_offsets, refuse_source_v, rest_pairs
 from layoutcheck.copies.plan import slip
 from layoutcheck.errors import InputError
 
@@ -40,7 +40,9 @@ def execute(copy: Copy, instance: Copy, atom: LdMatrix | StMatrix, src_base: int
         raise InputError(f"ldmatrix with the unpacking pattern {atom.pattern} is not modelled")
     registers, memory = (instance.dst, instance.src) if load else (instance.src, instance.dst)
     register_base, memory_base = (dst_base, src_base) if load else (src_base, dst_base)
-    units = _as_registers(atom_parts(instance)[load], registers.dtype.bits)
+    if registers.swizzle is not None and registers.swizzle.bits:
+        raise InputError(f"registers under {registers.swizzle} are not modelled for {atom.name}")
+    units = _as_registers(atom_parts(copy)[load], registers.dtype.bits)
     if isinstance(atom, StMatrix):
         if size(units) not in (1, 2, 4):
             raise CompilerFails(f"stmatrix of {size(units)} registers does not exist: the compiler fails")
@@ -81,11 +83,14 @@ def execute(copy: Copy, instance: Copy, atom: LdMatrix | StMatrix, src_base: int
     rows_at = row_at[:, :, :used].reshape(row_at.shape[0], -1)
     row_access = Access(name, memory.space, _ROW_BYTES, rows_at // per_byte if per_byte > 1 else rows_at)
     sides = (memory_moves, register_moves) if load else (register_moves, memory_moves)
+    inner = size(v_mode(copy.src.layout)[1]) if copy.splits_v else 1
+    entries = np.arange(inner, dtype=np.int64)
     return Execution(
         *sides,
         unit_bits=unit,
         src_accesses=(row_access,) if load else (),
         dst_accesses=() if load else (row_access,),
+        pred=pred_offsets(instance.pred.layout, entries, rest_pairs(instance)) if instance.pred else None,
         chunk_bytes=_ROW_BYTES,
     )
 
@@ -113,5 +118,5 @@ def _as_registers(layout: Layout, bits: int) -> Layout:
         n = 32 // bits
         fused = -(-n // abs(step)) if step else 1
         shape.append(-(-extent // fused))
-        stride.append(-(-step // n))
+        stride.append(-(-abs(step) // n) * (-1 if step < 0 else 1))
     return Layout(tuple(shape), tuple(stride))

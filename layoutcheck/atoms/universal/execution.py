@@ -79,8 +79,8 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     """4-bit elements and booleans, whose run is counted in whole bytes: a run of one is 0 bytes.
 
     gcd(0, n) being n, a stride that leaves less than a byte does not narrow the vector (miscompile h33).
-    Where such vectors do not divide V, elements are moved one at a time (booleans by their run), and the
-    store of a 4-bit element clears the other one of its byte. Raises CompilerFails for slices that begin
+    Where such vectors do not divide V, elements are moved one at a time (booleans by their run), as they are
+    under a predicate, and the store of a 4-bit element clears the other one of its byte. Raises CompilerFails for slices that begin
     inside a byte, InputError for booleans of which it is not known how many go at a time.
     """
     bits = copy.src.dtype.bits
@@ -93,6 +93,9 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
         refuse_chunks(copy, n)
         width_bytes = math.gcd(run_bytes, align, n * bits // 8, NIBBLES_MOST_BYTES)
         return vectors(copy, instance, chunk_starts(copy, n), bits * n, width_bytes)
+    if copy.pred is not None:
+        refuse_chunks(copy, 1)
+        return _one_at_a_time(copy, instance, 1)
     span = math.gcd(run_bytes, align)
     n = 8 * span // bits
     both = [v_mode(m.layout) for m in (copy.src, copy.dst)]
@@ -133,12 +136,11 @@ def _one_at_a_time(copy: Copy, instance: Copy, run: int) -> Plan:
 def slice_align_bytes(memref: Memref) -> int:
     """What the compiler proves of a slice at any rest coordinate, and of the vectors under a swizzle.
 
-    0, which divides into everything, for registers: whatever their `align<>`, they do not constrain it.
+    0, which divides into everything, for registers: whatever their `align<>`, only a swizzle constrains it.
     """
-    if memref.space == "rmem":
-        return 0
-    align = memref.proved_align_bytes
-    rest = rest_modes(memref.layout)
+    registers = memref.space == "rmem"
+    align = 0 if registers else memref.proved_align_bytes
+    rest = rest_modes(memref.layout) if not registers else Layout.trusted(1, 0)
     for stride in iterated(rest.shape, rest.stride):
         step = stride.divisor if isinstance(stride, Dynamic) else abs(stride)
         align = math.gcd(align, max(1, step * storage_bits(memref.dtype) // 8) if step else 0)
