@@ -25,8 +25,8 @@ from layoutcheck.atoms.family import family_of
 from layoutcheck.copies.addresses import address_bits, as_stored, swizzled, thread_offsets, unit_bits
 from layoutcheck.copies.cluster import OUTSIDE
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.moves import NOTHING, Access, Execution, Places
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import NOTHING, Access, Execution, Places
 from layoutcheck.copies.offsets import CompilerFails, limit, size
 from layoutcheck.copies.plan import Plan, kept
 from layoutcheck.errors import InputError

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.copies.offsets import IntArray, offsets
@@ -59,10 +60,12 @@ def predicate_of(copy: Copy, instance: Copy, done: Execution, asked: Intent, mix
         raise NotRunnable(f"the predicate {copy.pred.layout} is too large")
     count = int(everything.max()) + 1
     truth = np.ones((threads, count), dtype=np.bool_)
+    warps = isinstance(copy.atom, WarpAtom)  # all lanes issue such an instruction, or none
     if mixed:
-        truth = (np.arange(count) + np.arange(threads)[:, None]) % 3 != 1
+        truth = (np.arange(count) + np.arange(threads)[:, None] * (not warps)) % 3 != 1
     entries, beyond = pred_of_elements(instance), excess(instance, threads)
-    if entries is None or beyond is None or done.pred is None or entries.size != beyond.shape[0]:
+    stray = entries is None or beyond is None or entries.size != beyond.shape[0]
+    if warps or stray or done.pred is None:
         beyond = None
     else:
         beyond = beyond.copy()

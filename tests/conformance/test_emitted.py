@@ -15,6 +15,7 @@ from layoutcheck.algebra.inttuple import product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.compiler import predict
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.atoms.universal import UniversalCopy
@@ -24,6 +25,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
+from layoutcheck.dsl.verifier import verify
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import differences, narrow_vectors, random_copy, sub_byte_copy
 from tests.miscompiles import MISCOMPILES, memref
@@ -206,22 +208,25 @@ def test_blackwell(dsl):
     assert sum(agree(copies, dsl, "sm_100a").values()) >= 16
 
 
+ROWS = "f16 smem align<16> ((8,2),2):((1,8),64)"
+FRAGMENT = "f16 rmem ((8,2),2):((1,8),16)"
+PAIR = "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))"
 ODD = [  # found by random copies that the generators of these tests never drew
-    ("ldmatrix", "f16 smem align<16> ((8,2),2):((1,8),64)", "f16 rmem ((8,2),2):((1,8),16)", "i8 rmem (2,2):(1,2)"),
-    ("stmatrix", "f16 rmem ((8,2),2):((1,8),16)", "f16 smem align<16> ((8,2),2):((1,8),64)", "i1 gmem (2,2):(0,1)"),
+    ("ldmatrix", ROWS, FRAGMENT, "i8 rmem (2,2):(1,2)"),
+    ("stmatrix", FRAGMENT, ROWS, "i1 gmem (2,2):(0,1)"),
     ("stmatrix", "f16 rmem (8):(-1)", "f16 smem align<16> (8):(1)", None),
-    ("128", "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))", "f8E4M3FN smem (2):(1)"),
-    ("128", "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))", "tf32 gmem (2):(2)"),
-    ("128", "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))", "i64 rmem (2):(1)"),
+    ("128", *PAIR, "f8E4M3FN smem (2):(1)"),
+    ("128", *PAIR, "tf32 gmem (2):(2)"),
+    ("128", *PAIR, "i64 rmem (2):(1)"),
+    ("128", *PAIR, "bf16 smem (2):(1)"),
+    ("128", *PAIR, "i24 smem (2):(1)"),
     ("0", "i1 gmem align<16> (16):(1)", "i1 smem align<16> (16):(1)", "i8 gmem (16):(1)"),
     ("0", "i4 gmem align<16> (8):(1)", "i4 smem align<16> (8):(1)", "i8 gmem (8):(1)"),
     ("0", "bf16 generic align<2> S<3,2,3> ((2,4)):((1,-4))", "bf16 smem align<2> ((2,4)):((1,6))", None),
     ("64", "f64 smem align<16> (2):(1)", "f64 rmem align<8> S<2,2,3> (2):(1)", None),
-    ("128", "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))", "bf16 smem (2):(1)"),
-    ("128", "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))", "i24 smem (2):(1)"),
     ("if", "f16 gmem (2):(1)", "f16 smem (2):(1)", "f8E5M2 gmem (2):(1)"),
     ("if", "f16 gmem (2):(1)", "f16 smem (2):(1)", "i1 rmem (2):(1)"),
-]  # fmt: skip
+]
 
 
 def test_copies_beyond_the_generators(dsl):
@@ -237,6 +242,15 @@ def test_copies_beyond_the_generators(dsl):
     assert fails == [lowered.ptx is None for lowered in lowered_all]
     assert sum(fails) == 4
     assert agree(copies, dsl).total() == len(copies) - 4
+
+
+def test_the_loop_of_basic_copy_if_reads_booleans_of_registers_only(dsl):
+    sides = memref("f16 gmem (2):(1)"), memref("f16 smem (2):(1)")
+    preds = [memref(f"i1 {place} (2):(1)") for place in ("smem align<16>", "gmem align<1>", "rmem")]
+    copies = [Copy(None, *sides, pred, op="basic_copy_if") for pred in preds]
+    said = [(one.outcome, one.message) for one in verify(copies, session=dsl)]
+    assert [(one.outcome, one.message) for one in map(predict, copies)] == said
+    assert [outcome for outcome, _ in said] == ["rejected", "rejected", "accepted"]
 
 
 def test_the_loop_of_basic_copy_if_compares_floating_point_predicates(dsl):

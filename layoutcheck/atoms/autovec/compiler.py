@@ -13,7 +13,7 @@ from layoutcheck.atoms.family import Compiler
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.copies.compiler.prediction import ACCEPTED, Prediction, rejected
 from layoutcheck.copies.compiler.python_layer import differing_widths
-from layoutcheck.copies.compiler.shared import align_bits, printed_pointer, sub_byte_abort
+from layoutcheck.copies.compiler.shared import align_bits, printed_pointer, printed_view, sub_byte_abort
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
@@ -143,6 +143,9 @@ def _access(operand: str, view: Memref) -> Prediction | None:
     if view.space not in SPACES:
         return rejected("space", f"{printed_tensor(view)} doesn't support load and store", operand)
     element = view.dtype
+    if operand != "dst" and element.name == "i1" and view.space != "rmem":
+        message = f"i1 element type is only supported for tensors in rmem, but got '{printed_view(view)}'"
+        return rejected("element_type", message, operand)
     if not element.bits % 8 or element.bits == 1:
         return None
     if element.kind == "int":

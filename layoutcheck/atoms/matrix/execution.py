@@ -3,11 +3,11 @@
 PTX ISA: lane t brings the address of one 16-byte row, which must be a multiple of 16. The rows and the
 registers of each lane are the two sides of the atom's thread-value layouts (traits.py).
 
-Measured on the DSL: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
-coordinate, under the predicate's entry of it. The address is that of V's first element in shared memory: its strides are not looked at. The
-registers are 32-bit units of V's layout in registers, upcast: strides between units are honoured, a stride
-between the elements of one unit is not (miscompile h18). ldmatrix moves as many matrices as the atom says,
-stmatrix as many as there are units in its source (miscompile h20).
+Measured on the DSL: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest coordinate,
+under the predicate's entry of it. The address is that of V's first element in shared memory: its strides are
+not looked at. The registers are 32-bit units of V's layout in registers, upcast: strides between units are
+honoured, a stride between the elements of one unit is not (miscompile h18). ldmatrix moves as many matrices
+as the atom says, stmatrix as many as there are units in its source (miscompile h20).
 """
 
 from __future__ import annotations

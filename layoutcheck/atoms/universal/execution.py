@@ -80,8 +80,9 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
 
     gcd(0, n) being n, a stride that leaves less than a byte does not narrow the vector (miscompile h33).
     Where such vectors do not divide V, elements are moved one at a time (booleans by their run), as they are
-    under a predicate, and the store of a 4-bit element clears the other one of its byte. Raises CompilerFails for slices that begin
-    inside a byte, InputError for booleans of which it is not known how many go at a time.
+    under a predicate, and the store of a 4-bit element clears the other one of its byte. Raises CompilerFails
+    for slices that begin inside a byte, InputError for booleans of which it is not known how many go at a
+    time.
     """
     bits = copy.src.dtype.bits
     for memref in (copy.src, copy.dst):
