@@ -64,8 +64,7 @@ def predicate_of(copy: Copy, instance: Copy, done: Execution, asked: Intent, mix
     if mixed:
         truth = (np.arange(count) + np.arange(threads)[:, None] * (not warps)) % 3 != 1
     entries, beyond = pred_of_elements(instance), excess(instance, threads)
-    stray = entries is None or beyond is None or entries.size != beyond.shape[0]
-    if warps or stray or done.pred is None:
+    if entries is None or beyond is None or warps or done.pred is None or entries.size != beyond.shape[0]:
         beyond = None
     else:
         beyond = beyond.copy()

@@ -87,7 +87,7 @@ def chain(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _held(anchor: NDArray[Any], bits: NDArray[Any], floor: int, least: int) -> Any:
+def _held(anchor: NDArray[Any], bits: NDArray[Any], floor: int, least: int) -> int:
     """`anchor`: the exponents of the accumulators, `floor` for 0; the lowest of them."""
     lowest = np.int32(1 << 20)
     for j in range(TILE):
