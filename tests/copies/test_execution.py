@@ -250,6 +250,7 @@ def test_single_nibbles_clear_their_neighbour():
             "not modelled",
         ),
         (Copy(CpAsync(BF16, 128), g("(8):(1)"), s("(8):(1)", name="f32")), "differ in width"),
+        (Copy(universal(8), g("(8):(1)"), s("(8):(1)"), op="copy_atom_call"), "narrower than bf16"),
         (Copy(UniversalCopy(BF16), g("(8,?):(1,8)"), s("(8,?):(1,8)")), "dynamic extent"),
     ],
 )
