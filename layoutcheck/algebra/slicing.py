@@ -58,14 +58,14 @@ def _kept(a: Layout, coord: Any, free: bool) -> Layout:
     strides: list[Any] = []
     _collect(coord, a.shape, a.stride, free, shapes, strides)
     if not shapes and not free:
-        raise InputError(f"coordinate {_text(coord)} leaves nothing of {a}")
+        raise InputError(f"coordinate {coord_text(coord)} leaves nothing of {a}")
     return Layout.trusted(tuple(shapes), tuple(strides))
 
 
 def _collect(coord: Any, shape: Any, stride: Any, free: bool, shapes: list[Any], strides: list[Any]) -> None:
     if type(coord) is tuple:
         if type(shape) is not tuple or len(coord) != len(shape):
-            raise InputError(f"coordinate {_text(coord)} does not fit shape {text(shape)}")
+            raise InputError(f"coordinate {coord_text(coord)} does not fit shape {text(shape)}")
         for c, s, d in zip(coord, shape, stride, strict=True):
             _collect(c, s, d, free, shapes, strides)
     elif (coord is None) == free:
@@ -73,8 +73,8 @@ def _collect(coord: Any, shape: Any, stride: Any, free: bool, shapes: list[Any],
         strides.append(stride)
 
 
-def _text(coord: Any) -> str:
+def coord_text(coord: Any) -> str:
     """A coordinate as CuTe prints it, `_` for None."""
     if type(coord) is tuple:
-        return f"({','.join(map(_text, coord))})"
+        return f"({','.join(map(coord_text, coord))})"
     return "_" if coord is None else str(coord)

@@ -86,12 +86,14 @@ def width(scan: Scanner) -> int:
     return int(found[1])
 
 
-def width_if_printed(scan: Scanner) -> int:
-    """The width after `, `, in bits; 0 where an attribute or the end follows."""
-    if not scan.peek(",") or ATTRIBUTE.match(scan.text, scan.pos):
-        return 0
-    scan.accept(",")
-    return width(scan)
+def sized(scan: Scanner, make: Callable[[DType, int], Atom]) -> Atom:
+    """The atom of an element type and of a width in bits; 0 where an attribute or the end follows."""
+    element, bits = read_dtype(scan), 0
+    if scan.peek(",") and not ATTRIBUTE.match(scan.text, scan.pos):
+        scan.accept(",")
+        bits = width(scan)
+    close(scan)
+    return make(element, bits)
 
 
 def value(scan: Scanner, key: str) -> str:

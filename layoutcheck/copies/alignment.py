@@ -22,6 +22,7 @@ from layoutcheck.algebra import integers, inttuple
 from layoutcheck.algebra.integers import Dynamic, Int
 from layoutcheck.algebra.layout import Layout, text
 from layoutcheck.algebra.recast import recast_layout
+from layoutcheck.algebra.slicing import coord_text
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType
@@ -74,13 +75,13 @@ def _offset(coord: Any, shape: Any, stride: Any) -> Int:
         if type(coord) is not tuple:
             coord = _split(coord, shape)
         if len(coord) != len(shape):
-            raise InputError(f"coordinate {_coord_text(coord)} does not fit shape {text(shape)}")
+            raise InputError(f"coordinate {coord_text(coord)} does not fit shape {text(shape)}")
         out: Int = 0
         for c, s, d in zip(coord, shape, stride, strict=True):
             out = integers.add(out, _offset(c, s, d))
         return out
     if type(coord) is tuple:
-        raise InputError(f"coordinate {_coord_text(coord)} does not fit shape {text(shape)}")
+        raise InputError(f"coordinate {coord_text(coord)} does not fit shape {text(shape)}")
     if not isinstance(stride, (int, Dynamic)):
         raise InputError(f"stride {stride} steps through coordinates, not through memory")
     return integers.mul(coord, stride)
@@ -108,9 +109,3 @@ def _mod(index: Int, extent: Int) -> Int:
         if extent % index.divisor == 0:
             return index
     return Dynamic(1, max(integers.bits(index), integers.bits(extent)))
-
-
-def _coord_text(coord: Any) -> str:
-    if type(coord) is tuple:
-        return f"({','.join(map(_coord_text, coord))})"
-    return "_" if coord is None else str(coord)

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -288,11 +289,7 @@ def _deep(owner: Any, frames: Any, most: int = STACK_DEPTH) -> Callable[[], None
             frames.set_loc_tracebacks_frame_limit(depth)
 
     owner.__init__ = __init__
-
-    def undo() -> None:
-        owner.__init__ = build
-
-    return undo
+    return partial(setattr, owner, "__init__", build)
 
 
 def _wrap_loader(module: Any, record: Record) -> Callable[[], None]:
@@ -307,11 +304,7 @@ def _wrap_loader(module: Any, record: Record) -> Callable[[], None]:
         load(self, *args, **named)
 
     owner.__init__ = __init__
-
-    def undo() -> None:
-        owner.__init__ = load
-
-    return undo
+    return partial(setattr, owner, "__init__", load)
 
 
 def _internal(function: Any) -> Any:

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from layoutcheck.algebra.notation import Scanner
 from layoutcheck.atoms.dsmem import DsmemStore
-from layoutcheck.atoms.reading import Reading, Short, close, read_dtype, width_if_printed
+from layoutcheck.atoms.reading import Reading, Short, sized
 from layoutcheck.copies.atom import Atom
-
-
-def _read(scan: Scanner, _name: str) -> Atom:
-    element = read_dtype(scan)
-    bits = width_if_printed(scan)
-    close(scan)
-    return DsmemStore(element, bits)
 
 
 def _build(short: Short) -> Atom | None:
@@ -22,7 +14,7 @@ def _build(short: Short) -> Atom | None:
 
 READING = Reading(
     since=90,
-    readers={"dsmem_store": _read},
+    readers={"dsmem_store": lambda scan, _name: sized(scan, DsmemStore)},
     names=("st.async",),
     build=_build,
     shown=("st.async",),

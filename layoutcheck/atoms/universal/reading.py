@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from layoutcheck.algebra.notation import Scanner
-from layoutcheck.atoms.reading import Reading, Short, close, read_dtype, width_if_printed
+from layoutcheck.atoms.reading import Reading, Short, sized
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.atom import Atom
-
-
-def _read(scan: Scanner, _name: str) -> Atom:
-    element = read_dtype(scan)
-    bits = width_if_printed(scan)
-    close(scan)
-    return UniversalCopy(element, bits)
 
 
 def _build(short: Short) -> Atom | None:
@@ -23,7 +15,7 @@ def _build(short: Short) -> Atom | None:
 
 READING = Reading(
     since=70,
-    readers={"universal_copy": _read},
+    readers={"universal_copy": lambda scan, _name: sized(scan, UniversalCopy)},
     names=("universal", "auto"),
     build=_build,
     shown=("universal", "auto"),
