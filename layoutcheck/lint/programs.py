@@ -215,11 +215,7 @@ def projects(root: Path, inside: Iterable[str]) -> list[str]:
 
 
 def _entry(
-    entry: str,
-    wanted: set[str],
-    shown: dict[str, str],
-    repository: Repository,
-    settings: Settings,
+    entry: str, wanted: set[str], shown: dict[str, str], repository: Repository, settings: Settings
 ) -> Iterator[RegisteredCase]:
     """The programs of one entry of `run`: a folder, or a file and its arguments."""
     try:

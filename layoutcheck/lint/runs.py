@@ -152,10 +152,7 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Ite
     pool: Executor
     if programs:
         pool = ProcessPoolExecutor(
-            workers,
-            context,
-            _begin,
-            (settings, stop, workers, slots, spare, folder.name, str(Path.cwd())),
+            workers, context, _begin, (settings, stop, workers, slots, spare, folder.name, str(Path.cwd()))
         )
     else:
         pool = ThreadPoolExecutor(workers)

@@ -11,6 +11,7 @@ from layoutcheck.copies.compiler.shared import (
     one_element,
     same_width,
     unit_strides,
+    whole_elements,
 )
 from layoutcheck.copies.copy import Copy
 
@@ -32,15 +33,8 @@ def element(atom: DsmemStore, copy: Copy) -> Prediction | None:
 def width(atom: DsmemStore, copy: Copy) -> Prediction | None:
     """Whole elements (of the tensors)."""
     bits = copy.src.dtype.bits
-    if atom.width_bits % bits:
-        return rejected(
-            "width",
-            f"'{atom}' copy_bits({atom.width_bits}) should be divisible by bits_per_elt({bits})",
-            "atom",
-            width_bits=atom.width_bits,
-            element_bits=bits,
-        )
-    return None
+    message = f"'{atom}' copy_bits({atom.width_bits}) should be divisible by bits_per_elt({bits})"
+    return whole_elements(copy, atom.width_bits, message)
 
 
 def vector(atom: DsmemStore, copy: Copy) -> Prediction | None:

@@ -11,6 +11,7 @@ from layoutcheck.copies.compiler.shared import (
     npow2_sub_byte,
     one_element,
     unit_strides,
+    whole_elements,
 )
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import is_composed
@@ -43,15 +44,8 @@ def element(atom: RegisterCopy, copy: Copy) -> Prediction | None:
 def width(atom: RegisterCopy, copy: Copy) -> Prediction | None:
     """Whole elements (of the tensors; the type itself checked the atom's)."""
     bits = copy.src.dtype.bits
-    if atom.width_bits % bits:
-        return rejected(
-            "width",
-            f"expects copy_bits to be a multiple of bits_per_elt({bits}), but got {atom.width_bits}",
-            "atom",
-            width_bits=atom.width_bits,
-            element_bits=bits,
-        )
-    return None
+    message = f"expects copy_bits to be a multiple of bits_per_elt({bits}), but got {atom.width_bits}"
+    return whole_elements(copy, atom.width_bits, message)
 
 
 def vector(atom: RegisterCopy, copy: Copy) -> Prediction | None:

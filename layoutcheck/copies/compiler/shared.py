@@ -20,6 +20,14 @@ def one_element(atom: Any) -> Any:
     return atom if atom.width_bits else replace(atom, width_bits=atom.dtype.bits)
 
 
+def whole_elements(copy: Copy, width_bits: int, message: str) -> Prediction | None:
+    """An atom's width is one of whole elements of the tensors."""
+    bits = copy.src.dtype.bits
+    if width_bits % bits == 0:
+        return None
+    return rejected("width", message, "atom", width_bits=width_bits, element_bits=bits)
+
+
 def npow2_sub_byte(atom: Atom, copy: Copy, message: str = "") -> Prediction | None:
     """Elements of 3, 5, 6 or 7 bits have no byte address of their own."""
     message = message or f"'{atom}' doesn't support npow2 sub-byte type"

@@ -46,11 +46,7 @@ class Memory:
     """
 
     def __init__(
-        self,
-        operations: Operations,
-        levels: dict[SsaValue, int],
-        tag: Callable[[Operation], str],
-        left: Left,
+        self, operations: Operations, levels: dict[SsaValue, int], tag: Callable[[Operation], str], left: Left
     ) -> None:
         self.machine, self.slots = operations.machine, operations.slots
         self.operations, self.levels, self.tag, self.left = operations, levels, tag, left
