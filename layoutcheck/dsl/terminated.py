@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import threading
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from layoutcheck.sources.traced import Trace
 
 ENDED = "SIGTERM came before it had ended"
-_SAME_SIGNAL_SECONDS = 1.0
+_SAME_SIGNAL_SECONDS = 5.0
 
 
 class Terminated(BaseException):
@@ -25,9 +26,9 @@ class Terminated(BaseException):
 def sigterm_raises() -> Iterator[None]:
     """The first SIGTERM raises `Terminated` here, in the main thread; a later one ends the process.
 
-    One within a second is the first again: `timeout` sends its signal to the process and to its group. In the
-    command line's own process the first one that comes later is let pass: the report is nearly there. In
-    others the handler that was there is there again.
+    One within five seconds is the first again: `timeout` sends its signal to the process and to its group.
+    In the command line's own process the first one that comes later is let pass: the report is nearly there.
+    In others the handler that was there is there again.
     """
     first, traced = 0.0, False
 
@@ -52,6 +53,8 @@ def sigterm_raises() -> Iterator[None]:
         traced = True
         if not getattr(before, "ends_the_process", False):
             signal.signal(signal.SIGTERM, before)
+        else:  # the report is written by then, and Python takes its handlers away before it ends
+            atexit.register(signal.signal, signal.SIGTERM, signal.SIG_IGN)
 
 
 def unseen() -> Trace:

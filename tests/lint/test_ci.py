@@ -835,9 +835,10 @@ def test_sigterm_leaves_a_trace_of_what_was_seen(repository: Path) -> None:
     assert status(nothing, False, NO_GATE) == 2
 
 
-def test_sigterm_behind_the_last_run_lets_the_report_be_written() -> None:
+def test_sigterm_behind_the_last_run_lets_the_report_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the command line's own process; elsewhere the handler is the one that was there."""
-    before, heard = signal.getsignal(signal.SIGTERM), list[int]()
+    before, heard, at_exit = signal.getsignal(signal.SIGTERM), list[int](), list[object]()
+    monkeypatch.setattr("layoutcheck.dsl.terminated.atexit.register", lambda *call: at_exit.append(call))
     try:
         for theirs in (signal.SIG_DFL, lambda number, _: heard.append(number)):
             signal.signal(signal.SIGTERM, theirs)
@@ -849,10 +850,12 @@ def test_sigterm_behind_the_last_run_lets_the_report_be_written() -> None:
             assert signal.getsignal(signal.SIGTERM) == theirs
         os.kill(os.getpid(), signal.SIGTERM)
         assert heard == [signal.SIGTERM]
+        assert not at_exit
         signal.signal(signal.SIGTERM, _Interrupt())
         with sigterm_raises():
             pass
         os.kill(os.getpid(), signal.SIGTERM)  # would raise Interrupted
+        assert at_exit == [(signal.signal, signal.SIGTERM, signal.SIG_IGN)]  # Python ends without our handler
     finally:
         signal.signal(signal.SIGTERM, before)
 
