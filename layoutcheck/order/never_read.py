@@ -144,7 +144,8 @@ def _left_out(event: Event, near: list[Event], threads: int, together: bool) -> 
         met[rows // _WARP, own[own >= 0]] = True
         if rows.size:
             readers.setdefault(int(rows[0]), read)
-    some = met[np.any(met, 1)]
+    reading = np.any(met, 1)
+    some = met[reading]
     if some.size and ((some != some[0]).any() or some[0].all()):
         return None
     taken = some[0] if some.size else np.zeros(len(lanes), bool)
@@ -156,6 +157,5 @@ def _left_out(event: Event, near: list[Event], threads: int, together: bool) -> 
         problem.second = Party(read, 0, thread, -1, read.meaning.size)
     by_warps = len(np.unique(lanes // _WARP)) == len(lanes)
     problem.facts |= {"read": int(taken.sum()), "of": len(lanes), "warp": left // _WARP if by_warps else -1}
-    readers_too = np.any(met, 1)[lanes[~taken] // _WARP]
-    problem.facts["read by those"] = int(readers_too.all())
+    problem.facts["read by those"] = int(np.all(reading[lanes[~taken] // _WARP]))
     return problem

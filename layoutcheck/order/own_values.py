@@ -32,10 +32,10 @@ def differ(first: Party, second: Party, ours: Iterable[Event], theirs: Iterable[
     op = first.event.meaning.op
     if op is None or op is not second.event.meaning.op or first.event.turns != second.event.turns:
         return False
-    loads = loads_behind(op, first.event.meaning)
+    ops, carrying = behind(stored(op, first.event.meaning))
+    loads = _global_loads(ops)
     if not loads or _beyond(first.event):
         return False
-    carrying = behind(stored(op, first.event.meaning))[1]
     shared = {load: _same_turns(load, op, carrying) for load in loads}
     own = _places(shared, first, ours)
     return own is not None and own != _places(shared, second, theirs)
@@ -43,7 +43,11 @@ def differ(first: Party, second: Party, ours: Iterable[Event], theirs: Iterable[
 
 def loads_behind(op: Operation, meaning: Meaning) -> set[Operation] | None:
     """The loads of global memory that a store's numbers are made of; None if of anything else, too."""
-    ops, _ = behind(stored(op, meaning))
+    return _global_loads(behind(stored(op, meaning))[0])
+
+
+def _global_loads(ops: set[Operation]) -> set[Operation] | None:
+    """The loads of global memory among operations that a number is made of; None beside anything else."""
     loads = {one for one in ops if one.name == "llvm.load" and one.operands[0].type == _GLOBAL}
     others = ops - loads
     return loads if all(one.name in CARRIERS or _ARITHMETIC.fullmatch(one.name) for one in others) else None
