@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.passed_over import REWRITER, Passed
+from layoutcheck.dsl.thin import Thin
 from layoutcheck.dsl.true_integers import Escaped
 
 REPORTS = "_pytest.reports"
@@ -98,7 +99,7 @@ def watch_session(tell: Callable[[bool], None], whole: bool) -> None:
                 ended = type(error).__name__ in ("Exit", "KeyboardInterrupt")  # `pytest.exit`, or of a test
                 raise
             finally:
-                tell(not (ended or session.shouldstop or session.shouldfail))
+                tell(not (ended or session.shouldstop or session.shouldfail or Thin.left))
 
         module._main = _main
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.dsl.imports import when_imported
+from layoutcheck.dsl.thin import Thin, rest
 
 MAIN = "_pytest.main"
 FOLDER = "taken"  # in that of a run: a file for each test that a process has taken
@@ -35,19 +36,27 @@ class Taken(list[Any]):
     """The tests that this process takes, while it goes through them; pytest looks at the next one, too.
 
     Tests that differ in numbers alone go to one process, as long as it is there: most often they use the same
-    kernels, which the program builds once in each process.
+    kernels, which the program builds once in each process. `more` gives tests behind these, once they are
+    taken: all of them again, or none.
     """
 
-    def __init__(self, tests: Iterable[Any], folder: Path, own: str = "") -> None:
+    def __init__(
+        self,
+        tests: Iterable[Any],
+        folder: Path,
+        own: str = "",
+        more: Callable[[], Iterable[Any]] = tuple,
+    ) -> None:
         super().__init__()
         self._all, self._folder, self._own = list(tests), folder, own or str(os.getpid())
+        self._more = more
 
     def __iter__(self) -> Iterator[Any]:
         here = self._folder / PRESENT / self._own
         here.touch()
         places: list[int] = []
         met = Counter[str]()
-        for place, item in enumerate(self._all):
+        for place, item in enumerate(self._every(met)):
             met[item.nodeid] += 1
             if self._mine(item) and take(self._folder, f"{item.nodeid} {met[item.nodeid]}"):
                 self.append(item)
@@ -59,6 +68,11 @@ class Taken(list[Any]):
             Place.now = places[-1]
             yield self[-1]
         here.unlink(missing_ok=True)
+
+    def _every(self, met: Counter[str]) -> Iterator[Any]:
+        yield from self._all
+        met.clear()
+        yield from self._more()
 
     def _mine(self, item: Any) -> bool:
         """Whether the test is for this process: of those there are, the one that its group ranks first.
@@ -115,12 +129,21 @@ def share_tests(folder: Path, tell: Callable[[int], None]) -> None:
 
         def pytest_runtestloop(session: Any) -> Any:
             nonlocal begun
-            if begun or not _may_share(session):
+            shared = _may_share(session)
+            if begun or not (shared or Thin.left):
                 return run(session)
             begun, tests = True, session.items
             same = _collected(folder, tests)
-            tell(len(tests) if same else OTHERS)
-            session.items = Taken(tests, folder) if same else []
+            if shared:
+                tell(len(tests) if same else OTHERS)
+
+            def more() -> list[Any]:
+                others = rest(session)
+                if shared and others:
+                    tell(len(others))
+                return others
+
+            session.items = Taken(tests, folder, more=more) if same else []
             try:
                 return run(session)
             finally:

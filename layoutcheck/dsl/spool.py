@@ -34,6 +34,7 @@ from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import Place, share_tests
 from layoutcheck.dsl.spread import spread_tests
+from layoutcheck.dsl.thin import thin_tests
 from layoutcheck.dsl.unbuilt import stand_in
 from layoutcheck.places import in_library
 from layoutcheck.regular import read_regular
@@ -136,6 +137,7 @@ def _watch_tests(folder: str, whole: bool, first: bool) -> None:
     spread_tests()
     taken = Path(folder) / TAKEN
     if first and taken.is_dir():
+        thin_tests()
         share_tests(taken, lambda count: write(folder, {"kind": "tests", "count": count}))
     if not os.environ.get("PYTHONSAFEPATH"):
         sys.path.append(str(Path.cwd()))

@@ -159,6 +159,48 @@ def test_tests_that_depend_on_each_other_are_of_one_process(sharing: Any) -> Non
         assert sharing()("a", "b", marks=(mark,)) == ([], ["a", "b"])
 
 
+MANY = """
+import pytest
+@pytest.mark.parametrize("a", range(4))
+@pytest.mark.parametrize("b", "uvwxyz")
+def test_many(a, b): assert a
+def test_one(): pass
+"""
+RUN = """
+import sys, pathlib, pytest
+from layoutcheck.dsl import failed_tests, shares, thin
+thin.MOST = 5
+thin.thin_tests()
+log = open("log", "w", buffering=1)
+shares.share_tests(pathlib.Path("taken"), lambda count: print("told", count, file=log))
+failed_tests.watch_session(lambda over: print("over", over, file=log), whole=True)
+class Seen:
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call": print("ran", report.nodeid, file=log)
+    def pytest_runtest_protocol(self, item, nextitem):
+        if "stop" in sys.argv: item.session.shouldstop = "told to"
+pytest.main(["-p", "no:cacheprovider", "-q", "test_it.py", *sys.argv[2:]], plugins=[Seen()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "told"), [(("-k", "many"), [5, 24]), (("-k", "one"), [1, 1]), (("stop",), [6])]
+)
+def test_of_very_many_tests_a_part_comes_first(
+    tmp_path: Path, more: tuple[str, ...], told: list[int]
+) -> None:
+    """Then each of the others, once; a session that ends between is not seen to its end."""
+    (tmp_path / "taken" / PRESENT).mkdir(parents=True)
+    (tmp_path / "test_it.py").write_text(MANY)
+    words = ["stop"] if "stop" in more else ["", *more]
+    subprocess.run([sys.executable, "-c", RUN, *words], cwd=tmp_path, capture_output=True, check=True)
+    said = [line.split(" ", 1) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [int(text) for word, text in said if word == "told"] == told
+    ran = [text for word, text in said if word == "ran"]
+    assert len(set(ran)) == len(ran) == (1 if "stop" in more else told[-1])
+    assert [text for word, text in said if word == "over"] == ["False", str("stop" not in more)]
+
+
 def test_a_test_that_interrupts_pytest_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its status is that of a failed test, where another one has failed."""
     over: list[bool] = []
