@@ -91,8 +91,11 @@ class Collector:
             self._take(event)
         return found
 
-    def look_ahead(self) -> None:
-        """Have judges begin with the modules that the program seems to be done with, while it runs."""
+    def look_ahead(self, deadline: float | None = None) -> None:
+        """Have judges begin with the modules that the program seems to be done with, while it runs.
+
+        It is ended at the `deadline`, a time of `time.monotonic`.
+        """
         if self.judges is None or len(self._modules) < self.judges.least:
             return
         shared = self._shared_out(self.judges)
@@ -101,7 +104,7 @@ class Collector:
         for number in [number for number, at in self._fresh.items() if at <= settled]:
             del self._fresh[number]
             shared.add(number, *self._given(number))
-        shared.step()
+        shared.step(deadline)
 
     def resolve(self, between: Callable[[], None] | None = None, deadline: float | None = None) -> None:
         """Look at each module beside its copies: operands, and what the lowering says of addresses and order.

@@ -1,8 +1,8 @@
 """Tests of a function with very many parameters: a part of them is collected at first, all of them later.
 
-A product of parameters may have 400,000 tests, which pytest takes minutes to collect; the time limit ends their
-run after some hundreds. Each process collects the same part, so that they can share it (`shares.py`). One that
-has gone through it collects all tests, and goes on with the others.
+A product of parameters may have 400,000 tests, which pytest takes minutes to collect; the time limit ends
+their run after some hundreds. Each process collects the same part, so that they can share it (`shares.py`).
+One that has gone through it collects all tests, and goes on with the others.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _watch_session(session: Any) -> None:
 
 
 def _may_thin(config: Any) -> bool:
-    """Not where tests are named, nor where pytest-xdist gives them out: its processes have a loop of their own."""
+    """Not where tests are named, nor where pytest-xdist, whose loop is its own, gives them out."""
     named = any("::" in str(word) for word in config.args)
     return not (named or hasattr(config, "workerinput"))
 
@@ -73,5 +73,5 @@ def _watch_product(functions: Any) -> None:
 
 
 def part(calls: Sequence[Any], name: str) -> list[Any]:
-    """`MOST` of these in their order, taken at random, so that no parameter has a step in common with them."""
+    """`MOST` of these in their order, taken at random: steps might keep to one value of a parameter."""
     return [calls[at] for at in sorted(random.Random(name).sample(range(len(calls)), MOST))]

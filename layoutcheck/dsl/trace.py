@@ -270,7 +270,7 @@ def _late(
         for event in spool.read(folder):
             busy = collector.take([event])
             shown()  # between any two: many that wait may take long on a busy machine
-        collector.look_ahead()
+        collector.look_ahead(deadline)
         begun = helpers.step(collector.sharing, collector.sessions)
         collector.outcomes.mains.update(begun)
         if not (running or begun):

@@ -7,6 +7,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,6 +20,7 @@ from layoutcheck.dsl.collect import Collector
 from layoutcheck.dsl.judges import Judges
 from layoutcheck.dsl.look import ADDRESSES, ORDER, Answer, Task
 from layoutcheck.dsl.lowered.resolve import Lowering, Ordering
+from layoutcheck.dsl.shared_out import SharedOut
 from layoutcheck.dsl.trace import Ended
 from layoutcheck.order import check_module
 from layoutcheck.provenance import check_products
@@ -212,6 +214,51 @@ def test_what_is_not_judged_in_time_is_left() -> None:
     assert (failure.kind, late.rested) == ("timeout", True)
     assert failure.message == "2 of 2 kernels were left to their types: time is up"
     assert [one.unbounded for one in found.copies] == ["its kernel was not checked: time is up"] * 6
+
+
+class Heard:
+    """Judges who answer at once, and remember what they were asked; an order takes them so many seconds."""
+
+    least = busy = 0
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.task: Task | None = None
+
+    def give(self, task: Task, waiting: int = 0) -> bool:
+        if self.task is None:
+            self.asked.append(f"{task.module.kernel} {task.part}")
+        taken, self.task = self.task is None, self.task or task
+        return taken
+
+    def answers(self, _: float, deadline: float | None = None) -> Iterator[Answer]:
+        task, self.task = self.task, None
+        if task is not None:
+            yield Answer(task.number, task.part, task.copies, seconds=10.0 * (task.part == ORDER))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(5.0, "a aO c cO d dO b e bO eO"), (None, "a aO c cO d dO b bO e eO")]
+)
+def test_kernels_with_copies_at_new_lines_are_judged_first(seconds: float | None, expected: str) -> None:
+    """With their order: `b` and `e` copy where `a` does, whose order waits if time is short."""
+    collector = collected(Lowering(), None, 2)
+    copy = collector.copies[0]
+    heard: Any = Heard()
+    shared = SharedOut(heard, order=True, compiled=False)
+    for number, (kernel, arch, lines) in enumerate(
+        [
+            ("a", "sm_90a", (1, 2)),
+            ("b", "sm_90a", (1,)),
+            ("c", "sm_90a", (2, 3)),
+            ("d", "sm_80", (1,)),
+            ("e", "sm_90a", (2,)),
+        ]
+    ):
+        copies = [replace(copy, where=replace(copy.where, line=line)) for line in lines]
+        shared.add(number, TracedModule("", kernel, arch, {}, ()), copies)
+    shared.finish(None, None if seconds is None else time.monotonic() + seconds)
+    assert [word[0] + "O" * word.endswith(ORDER) for word in heard.asked] == expected.split()
 
 
 def children(pid: int) -> list[int]:
