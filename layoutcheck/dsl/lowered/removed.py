@@ -186,6 +186,8 @@ class Removed:
     def _follow(self, arrays: set[Operation]) -> None:
         """Find what is read of the stores into these arrays."""
         new = arrays - self._followed
+        if not new:
+            return
         accesses = {op: at for op, at in self._accesses.items() if at.place.array in new}
         self._followed |= new
         with suppress(_TooLong):
