@@ -25,17 +25,23 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.addresses import thread_offsets
 from layoutcheck.copies.alignment import storage_bits
+from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING
+from layoutcheck.copies.offsets import CompilerFails
+from layoutcheck.copies.tiled import threads
 from layoutcheck.dsl import ptx
+from layoutcheck.dsl.lower import Lowered
 from layoutcheck.machine.dtypes import dtype
 
 PRED_BYTES = 1 << 29
@@ -53,10 +59,12 @@ class Seen:
     repeats: bool = False  # whether an address is read or written more than once
 
 
-def predicted(copy: Copy, instance: Copy, src_base: int, dst_base: int, truth: dict[int, int]) -> Seen:
-    """What the model says that thread 0 does; `truth` holds the predicate's values by offset."""
+def predicted(
+    copy: Copy, instance: Copy, src_base: int, dst_base: int, truth: dict[int, int], thread: int = 0
+) -> Seen:
+    """What the model says that a thread does; `truth` holds the predicate's values by offset."""
     run = execution(copy, src_base, dst_base, instance)
-    src, dst = run.src[:, 0, :], run.dst[:, 0, :]
+    src, dst = run.src[:, thread, :], run.dst[:, thread, :]
     allowed = np.ones(src.shape[0], dtype=bool)
     if copy.pred is not None:
         values = np.array([truth[int(p)] for p in run.pred])
@@ -82,8 +90,8 @@ def predicted(copy: Copy, instance: Copy, src_base: int, dst_base: int, truth: d
                 memory["register", 16 * row + k] = _narrow(value, copy.src, 8)
             else:
                 memory[at] = value if value == NOTHING else _narrow(value, copy.src, run.unit_bits)
-    reads = _accesses(run.src_accesses, copy.src, allowed)
-    writes = _accesses(run.dst_accesses, copy.dst, allowed | run.zero_fills)
+    reads = _accesses(run.src_accesses, copy.src, allowed, thread)
+    writes = _accesses(run.dst_accesses, copy.dst, allowed | run.zero_fills, thread)
     at = dst[allowed]
     repeats = np.unique(at).size < at.size or max(reads.values(), default=0) > 1
     return Seen(reads, writes, memory, repeats)
@@ -101,11 +109,11 @@ def _narrow(address: int, memref: Memref, unit: int) -> int:
     return address & ((WINDOW + 1) * (8 // unit) - 1)
 
 
-def _accesses(accesses, memref: Memref, allowed) -> Counter:
+def _accesses(accesses, memref: Memref, allowed, thread: int) -> Counter:
     found: Counter = Counter()
     for access in accesses:
         moves = len(allowed) // max(1, access.addresses.shape[0])  # that one access takes part in
-        for i, address in enumerate(access.addresses[:, 0]):
+        for i, address in enumerate(access.addresses[:, thread]):
             if allowed[i * moves]:
                 found[access.width_bytes, _narrow(int(address), memref, 8)] += 1
     return found
@@ -189,12 +197,21 @@ def parameter(memref: Memref, static: Memref, base: int) -> bytes:
 
 
 def differences(text: str, copy: Copy, rng: random.Random) -> str | None:
-    """How the PTX and the model differ on a copy, for one instance and pair of bases; None if they agree."""
+    """How the PTX and the model differ on a copy, for one instance, pair of bases and thread of its tiles.
+
+    None if they agree.
+    """
     instance = rng.choice(instantiations(copy))
     src_base, dst_base = rng.choice(bases(instance))
     truth = Truth(rng)
-    ours = predicted(copy, instance, src_base, dst_base, truth)
-    theirs = emitted(text, copy, instance, src_base, dst_base, truth)
+    thread = _thread(copy, rng)
+    ours = predicted(copy, instance, src_base, dst_base, truth, thread)
+    own = (
+        base
+        + int(thread_offsets(instance, side, thread + 1)[thread]) * storage_bits(copy.side(side).dtype) // 8
+        for side, base in (("src", src_base), ("dst", dst_base))
+    )
+    theirs = emitted(text, copy, instance, *own, truth)
     repeats = ours.repeats or theirs.repeats
     if copy.src.dtype.bits in (1, 4):
         for seen in (ours, theirs):
@@ -210,6 +227,13 @@ def differences(text: str, copy: Copy, rng: random.Random) -> str | None:
             only_theirs = {k: v for k, v in b.items() if a.get(k) != v}
             return f"{what}: model {_some(only_ours)}, PTX {_some(only_theirs)}"
     return None
+
+
+def _thread(copy: Copy, rng: random.Random) -> int:
+    """One of a tile's threads; of a warp's instruction the first lane."""
+    if copy.tiling is None or isinstance(copy.atom, WarpAtom):
+        return 0
+    return rng.randrange(copy.tiling.block_threads or threads(copy.tiling.tiled))
 
 
 def _bytes(accesses: Counter) -> set[int]:
@@ -229,6 +253,23 @@ class Truth(dict):
     def __missing__(self, key: int) -> int:
         self[key] = self.rng.randrange(2)
         return self[key]
+
+
+def answer(copy: Copy, lowered: Lowered, rng: random.Random) -> tuple[str, str]:
+    """What the model and the compiler make of an accepted copy, and how they differ.
+
+    "agrees", "fails" (as the model says), "unknown" (to the model, which says so) or "differs".
+    """
+    fails = not lowered.ptx or bool(lowered.error)
+    obstacle = Analysis(copy).obstacle
+    if isinstance(obstacle, CompilerFails):
+        return ("fails", "") if fails else ("differs", f"the compiler does not fail: {obstacle.message}")
+    if obstacle is not None:
+        return "unknown", obstacle.message
+    if fails:
+        return "differs", f"the compiler fails: {lowered.error}"
+    found = differences(lowered.ptx or "", copy, rng)
+    return ("agrees", "") if found is None else ("differs", found)
 
 
 # Random copies, most of them accepted.

@@ -50,13 +50,15 @@ _COPY = re.compile(r"cp\.\S*async\.bulk\.tensor\S* (.*);")
 _CONSTANT = re.compile(r"mov\.b32\s+(%r\d+), (-?\d+);")
 
 
-def typed_copy(rng: random.Random) -> Copy:
+def typed_copy(rng: random.Random, most_bytes: int = 1 << 15) -> Copy:
     """A copy of elements narrower than a byte, or by an internal type."""
     name, internals = rng.choice(INTERNALS)
-    copy = random_copy(rng, types=(name,))
+    copy = random_copy(rng, most_bytes, (name,))
     internal = dtype(rng.choice(internals)) if internals else None
     assert copy.tma is not None
-    return replace(copy, tma=replace(copy.tma, internal=internal), arch="sm_100a")
+    narrow = any(one is not None and one.bits < 8 for one in (copy.src.dtype, internal))
+    arch = "sm_100a" if narrow else copy.arch
+    return replace(copy, tma=replace(copy.tma, internal=internal), arch=arch)
 
 
 def random_copy(rng: random.Random, most_bytes: int = 1 << 15, types: tuple[str, ...] = TYPES) -> Copy:
@@ -97,8 +99,9 @@ def random_copy(rng: random.Random, most_bytes: int = 1 << 15, types: tuple[str,
     if split:
         smem[first], step[first] = (run, tiler[first] // run), (1, reach)
     coord = tuple(rng.randrange(max(1, -(-s // n))) for s, n in zip(shape, tiler, strict=True))
-    gmem = Memref(element, "gmem", Layout(tuple(shape), tuple(stride)), 16)
-    shared = Memref(element, "smem", Layout(tuple(smem), tuple(step)), 1024, swizzle)
+    gmem = Memref(element, "gmem", Layout(tuple(shape), tuple(stride)), rng.choice((16, 16, 32, 64)))
+    at = rng.choice((1024, 1024, 1024, 128, 128, 256, 64, 16))
+    shared = Memref(element, "smem", Layout(tuple(smem), tuple(step)), at, swizzle)
     tile = TmaTile(tuple(tiler), coord)
     if rng.random() < 0.6:
         return Copy(TmaCopy("load", element), gmem, shared, tma=tile)

@@ -23,7 +23,6 @@ from dataclasses import replace
 
 import numpy as np
 
-import tests.conformance.generate_bulk
 from layoutcheck.algebra.inttuple import product
 from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.algebra.swizzle import Swizzle
@@ -43,7 +42,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
 from layoutcheck.gpu.prepare import Prepared
 from layoutcheck.machine.dtypes import dtype
-from tests.conformance.emitted import random_copy
+from tests.conformance import drawn
 from tests.gpu.sweeping import (
     RIGHT_OR_WRONG,
     evidence_of,
@@ -56,50 +55,13 @@ from tests.gpu.sweeping import (
 from tests.miscompiles import MISCOMPILES
 
 
-def random_tiled(rng: random.Random) -> Copy:
-    """Threads and values over a tile of shared memory, mostly right and often just not."""
-    element = dtype(rng.choice(("bf16", "bf16", "f32", "i8")))
-    bits = rng.choice((128, 128, 64, 32, element.bits))
-    n = max(1, bits // element.bits)
-    rows, columns = rng.choice((4, 8, 16, 18, 32)), rng.choice((8, 16, 32, 64))
-    by_rows = rng.random() < 0.5
-    layouts = [
-        _tile_layout(rng, rows, columns, by_rows if rng.random() < 0.85 else not by_rows) for _ in range(2)
-    ]
-    fast = 1 if by_rows else 0
-    extent = columns if by_rows else rows
-    per_row = rng.choice((1, 2, max(1, extent // n), max(1, extent // n)))
-    others = rng.choice((2, 4, 8))
-    thr = [others, per_row] if by_rows else [per_row, others]
-    val = [1, 1]
-    val[fast] = n if rng.random() < 0.85 else rng.choice((1, max(1, n // 2), 2 * n))
-    if rng.random() < 0.1:
-        val[1 - fast] = 2
-    stride = (thr[1], 1) if by_rows else (1, thr[0])
-    cp = bits in (32, 64, 128) and bits >= element.bits and rng.random() < 0.6
-    atom = CpAsync(element, bits, "always") if cp else UniversalCopy(element, max(bits, element.bits))
-    swizzle = rng.choice((None, None, Swizzle(3, 4, 3), Swizzle(2, 4, 3), Swizzle(1, 3, 3), Swizzle(2, 2, 3)))
-    src = Memref(element, "gmem", layouts[0], rng.choice((16, 16, 16, 8)))
-    dst = Memref(element, "smem", layouts[1], rng.choice((128, 1024, 16)), swizzle)
-    threads = thr[0] * thr[1]
-    block = threads if rng.random() < 0.8 else max(1, threads + rng.choice((-threads // 2, 8, 32)))
-    tiled = make_tiled_copy_tv(atom, Layout(tuple(thr), stride), Layout(tuple(val)))
-    return tile(tiled, src, dst, block_threads=block)
-
-
-def _tile_layout(rng: random.Random, rows: int, columns: int, by_rows: bool) -> Layout:
-    pad = rng.choice((0, 0, 0, 8, 8, 1, 4))
-    stride = (columns + pad, 1) if by_rows else (1, rows + pad)
-    return Layout((rows, columns), stride)
-
-
 def random_bulk(rng: random.Random) -> Copy:
     """A bulk copy or st.async of one CTA, now and then announced wrongly.
 
     Small ones: the compiler takes the longer the more instructions there are.
     """
     while True:
-        copy = tests.conformance.generate_bulk.random_copy(rng)
+        copy = drawn.bulk(rng)
         size = product(copy.src.layout.shape)
         run = size if isinstance(copy.atom, BulkCopy) else 8  # of st.async every element may be one
         if isinstance(size, int) and size <= min(8192, 64 * run):
@@ -178,11 +140,6 @@ def is_bulk(copy: Copy) -> bool:
     return isinstance(copy.atom, (BulkCopy, DsmemStore))
 
 
-def random_any(rng: random.Random) -> Copy:
-    """A copy of the first families, a third of them whole tiles."""
-    return random_tiled(rng) if rng.random() < 0.35 else random_copy(rng)
-
-
 def sample(count: int, seed: int, make: Callable[[random.Random], Copy]) -> list[tuple[str, Copy]]:
     """`count` accepted copies, half of them wrong; then the holes of the same families and their twins."""
     rng = random.Random(seed)
@@ -210,7 +167,7 @@ def sample(count: int, seed: int, make: Callable[[random.Random], Copy]) -> list
     return named
 
 
-FAMILIES = {"first": random_any, "bulk": random_bulk, "tails": random_tail}
+FAMILIES = {"first": drawn.first, "bulk": random_bulk, "tails": random_tail}
 
 
 def with_verdict(one: Prepared) -> Prepared:

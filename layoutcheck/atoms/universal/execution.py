@@ -8,15 +8,15 @@ The pair of accesses is emitted with one alignment, the largest power of two tha
 
     the alignment proved for both slices: gcd of align<> and the bytes of every rest stride,
     2^m for a pointer swizzle S<b,m,s>,
-    the run of V that is contiguous from its first element, on both sides,
+    the run of V that is contiguous, on both sides, if its modes are taken in the order of their strides,
     every other static stride of either V (dynamic strides of V do not count: miscompile h13).
 
 Wider accesses than that are split in pieces of that alignment, each as wide as the machine allows. The
 pieces of one vector follow the swizzled address of its first byte, swz(p) + k, not swz(p + k) (miscompiles
 h36, h37). With an explicit width n is fixed; with width 0 (auto) n is as many elements as that alignment
-spans.
-Where an alignment is below the element's size, auto moves at once what both V keep together from their
-first element, whatever their other strides.
+spans, if they divide the first mode of both V: ((4,4)):((16,1)) is moved as the four runs from its first
+four elements. Else it is what of that span both V keep together from their first element on; so it is where
+an alignment is below the element's size, whatever their other strides.
 """
 
 from __future__ import annotations
@@ -66,9 +66,10 @@ def vector_and_alignment(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
     elif copy.pred is not None:
         n = 1
     else:
-        for view in (copy.src, copy.dst):
-            _refuse_permuted(v_mode(view.layout))
-        n = span_bits // bits or math.gcd(*(_contiguous(v_mode(m.layout)) for m in (copy.src, copy.dst)))
+        both = [v_mode(m.layout) for m in (copy.src, copy.dst)]
+        n = span_bits // bits
+        if n == 0 or any(size(v[0]) % n for v in both):
+            n = math.gcd(n, *map(_contiguous, both))
         if span_bits & (span_bits - 1):
             raise InputError(
                 f"vectors of {span_bits // 8} bytes at a pointer aligned to {align} are not modelled: "
@@ -153,29 +154,19 @@ def slice_align_bytes(memref: Memref) -> int:
 
 
 def _run(copy: Copy) -> int:
-    """Elements from the start of V that both sides keep together, wherever in V one begins counting.
+    """Elements that both V keep together, wherever in V one begins counting.
 
-    gcd of the leading contiguous extent and of every other static stride of each V mode.
+    gcd of the leading contiguous extent and of every other static stride of each V mode, in the order of the
+    strides, whatever that of the modes.
     """
-    return math.gcd(*(_leading_run(_leaves(v_mode(view.layout))) for view in (copy.src, copy.dst)))
+    return math.gcd(*(_leading_run(_by_stride(v_mode(view.layout))) for view in (copy.src, copy.dst)))
 
 
-def _refuse_permuted(v: Layout) -> None:
-    """Raises InputError for a nested V that is contiguous in another order than that of its modes.
-
-    There the compiler counts the run in the order of the strides, and yet takes elements in the order of the
-    modes (measured: of (((2,4),1)):(((16,1),0)) elements 0 to 3 and 2 to 5). Which of several
-    nested modes it sorts is not known.
-    """
-    if type(v.shape) is not tuple or not any(type(extent) is tuple for extent in v.shape):
-        return
-    leaves = _leaves(v)
-    ordered = [leaf for leaf in leaves if isinstance(leaf[1], int) and leaf[1] > 0]
-    if _leading_run(leaves) != _leading_run(sorted(ordered, key=lambda leaf: leaf[1])):
-        raise InputError(
-            f"which elements the compiler takes at a time of the nested V {v} is not known: give the atom "
-            f"num_bits_per_copy"
-        )
+def _by_stride(v: Layout) -> list[tuple[Any, Any]]:
+    """The leaves by ascending stride; those that are no positive number come last."""
+    return sorted(
+        _leaves(v), key=lambda leaf: leaf[1] if isinstance(leaf[1], int) and leaf[1] > 0 else math.inf
+    )
 
 
 def _run_bytes(v: Layout, bits: int) -> int:
