@@ -470,6 +470,11 @@ MISCOMPILES: dict[str, tuple[Copy, Copy, str]] = {
         Copy(universal(128), g("(8,2):(1,8)"), s("(8,2):(1,-8)", 1024, "S<3,4,3>")),
         "a negative constant offset from a swizzled pointer loses its sign: the store lands 2^29 bytes away",
     ),
+    "h47": (
+        Copy(universal(), g("((4,4)):((16,1))", 64), g("((4,4)):((16,1))", 64)),
+        Copy(universal(16), g("((4,4)):((16,1))", 64), g("((4,4)):((16,1))", 64)),
+        "the compiler counts the run of V in the order of its strides and takes it in the order of its modes",
+    ),
 }  # fmt: skip
 
 

@@ -25,7 +25,6 @@ from layoutcheck.atoms.family import family_of
 from layoutcheck.copies.addresses import address_bits, as_stored, swizzled, thread_offsets, unit_bits
 from layoutcheck.copies.cluster import OUTSIDE
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Places
 from layoutcheck.copies.offsets import CompilerFails, limit, size
 from layoutcheck.copies.plan import Plan, kept
@@ -51,25 +50,20 @@ def execution(copy: Copy, src_base: int, dst_base: int, instance: Copy | None = 
 def _executed(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> Execution:
     """`execution`, whatever the blocks that it writes to."""
     own, atom = family_of(copy), copy.atom
-    if not copy.needs_map:
-        _refuse_unlowered(copy)
+    for memref in (copy.src, copy.dst) if not copy.needs_map else ():
+        size(memref.layout)  # raises where an extent is of the run alone: nothing is emitted
     atom = None if atom is None else own.compiler.default(atom)
     if own.execute is not None:
+        _refuse_predicate(copy)
         return own.execute(copy, instance, atom, src_base, dst_base)
     if own.plan is None:
         raise InputError(f"the execution of {atom} is not modelled")
     plan = own.plan(copy, instance, atom)
+    if plan.src_at.size:  # a bulk copy that vanishes asks nothing
+        _refuse_predicate(copy)
     if copy.dst.spare is not None:
         plan = kept(plan, instance.dst, copy.dst.spare)
     return _placed(copy, instance, plan, src_base, dst_base, unit_bits(instance))
-
-
-def _refuse_unlowered(copy: Copy) -> None:
-    """Raises where nothing is emitted: of run-time extents, and of predicates that are not loaded."""
-    for memref in (copy.src, copy.dst):
-        size(memref.layout)
-    if copy.pred is not None and not _folds(copy):
-        _refuse_predicate(copy.pred, looped=copy.op == "basic_copy_if")
 
 
 def _folds(copy: Copy) -> bool:
@@ -78,14 +72,16 @@ def _folds(copy: Copy) -> bool:
     return floating and copy.atom is not None and copy.atom.folds_float_pred
 
 
-def _refuse_predicate(pred: Memref, looped: bool) -> None:
+def _refuse_predicate(copy: Copy) -> None:
     """Raises CompilerFails for a type that code generation cannot test against zero (measured on the DSL).
 
     A copy tests integers, so LLVM's own floating-point types fail; of the others the bits are tested, as
     they are stored as integers. The loop of basic_copy_if compares numbers: there the others fail.
     """
-    element = pred.dtype
-    if element.kind == "float" and (element.name in _LLVM_FLOATS) != looped:
+    if copy.pred is None or _folds(copy):
+        return
+    element = copy.pred.dtype
+    if element.kind == "float" and (element.name in _LLVM_FLOATS) != (copy.op == "basic_copy_if"):
         raise CompilerFails(f"code generation fails on a predicate of {element}")
     if element.bits in (4, 6):
         raise InputError(f"an entry of {element} is tested with all of its byte, which is not modelled")

@@ -43,7 +43,8 @@ SHARED_BASE = 1 << 14
 SHARED_MOST_BYTES = parse_arch("sm_90a").smem_per_block_bytes - SHARED_START
 IMAGE_MOST_BYTES = 1 << 26
 _KEEP = SHARED_BASE - 1
-UNMEETABLE = ("unmatched", "overlap", "outside_pred")  # kinds of difference (analysis/comparison)
+# Kinds of difference (analysis/comparison) that the destination does not show.
+UNMEETABLE = ("unmatched", "overlap", "outside_pred", "outside_src")
 
 
 def make_job(copy: Copy | Analysis) -> Job:
@@ -75,7 +76,7 @@ def make_job(copy: Copy | Analysis) -> Job:
     # A thread's predicate guards its own elements, of which a whole tile's intent knows nothing.
     asked = (thread_intent if instance.pred is not None else intent)(instance, src_base, dst_base)
     src, dst = _arenas(copy, instance, done, asked, (src_base, dst_base))
-    _refuse_odd_registers(copy, done, src_base, dst_base)
+    _refuse_odd_registers(copy, done, (src, dst))
     _refuse_dead_loads(copy, done)
     mixed = analysis.effect is None or bool(analysis.effect["guard"])
     given = predicate_of(copy, instance, done, asked, mixed)
@@ -152,17 +153,20 @@ def _side_by_side(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> t
     return src_base, dst_base + -(-(top - SHARED_BASE) // SHARED_BASE) * SHARED_BASE
 
 
-def _refuse_odd_registers(copy: Copy, done: Execution, src_base: int, dst_base: int) -> None:
-    """Registers have no alignment, but in the harness they are memory: what would fault there is not run."""
+def _refuse_odd_registers(copy: Copy, done: Execution, sides: tuple[Arena, Arena]) -> None:
+    """Registers have no alignment and no end, but in the harness are memory: what would fault is not run."""
     accesses = done.src_accesses or done.dst_accesses
-    matrix = isinstance(copy.atom, WarpAtom)
-    width = 4 if matrix else max((access.width_bytes for access in accesses), default=1)
-    for memref, moves, base in ((copy.src, done.src, src_base), (copy.dst, done.dst, dst_base)):
-        odd = memref.proved_align_bytes & (memref.proved_align_bytes - 1)
-        if memref.space == "rmem" and odd:
+    moved = done.src.shape[2] * done.unit_bits // 8
+    width = 4 if isinstance(copy.atom, WarpAtom) else max((a.width_bytes for a in accesses), default=moved)
+    for memref, moves, place in ((copy.src, done.src, sides[0]), (copy.dst, done.dst, sides[1])):
+        if memref.space != "rmem":
+            continue
+        if memref.proved_align_bytes & (memref.proved_align_bytes - 1):
             raise NotRunnable(f"registers are not aligned to {memref.proved_align_bytes} B")
-        if memref.space == "rmem" and ((moves[:, :, 0] * done.unit_bits // 8 - base) % width).any():
+        if ((moves[:, :, 0] * done.unit_bits // 8 - place.base) % width).any():
             raise NotRunnable("registers at odd places are memory in the harness, and would fault there")
+        if (place.index(moves[moves != NOTHING]) == OUTSIDE).any():
+            raise NotRunnable("registers far from the others are memory in the harness, and would fault")
 
 
 def _refuse_dead_loads(copy: Copy, done: Execution) -> None:
@@ -261,7 +265,7 @@ def after_intent(asked: Intent, src: Arena, dst: Arena, given: Predicate, zero_f
     else:
         at = np.where(allowed[:, :, None], at, OUTSIDE)
     if given.beyond is not None:  # nobody asks for what is past the tile's edge
-        at = np.where(given.beyond[:, :, None], OUTSIDE, at)
+        at = np.where(given.beyond[:, : at.shape[1], None], OUTSIDE, at)
     at, value = at.reshape(-1), value.reshape(-1)
     keep = at != OUTSIDE
     at, value = at[keep], value[keep]

@@ -48,7 +48,7 @@ def predicate_of(copy: Copy, instance: Copy, done: Execution, asked: Intent, mix
     Where not `mixed`, all entries within the tile are true, so that nothing that goes wrong is switched off.
     Raises NotRunnable for a predicate in shared memory, or too large.
     """
-    threads = done.src.shape[1]
+    threads = max(done.src.shape[1], asked.src.shape[1])  # a block may be smaller than what its tile asks for
     if copy.pred is None or instance.pred is None:
         return Predicate(np.ones((threads, 0), dtype=np.bool_))
     if copy.pred.space in SHARED:

@@ -46,6 +46,7 @@ from layoutcheck.machine.dtypes import dtype
 
 PRED_BYTES = 1 << 29
 WINDOW = (1 << 32) - 1  # shared addresses are 32 bits wide
+ZEROS = "zeros"  # what stands in a unit of the destination, if no source unit
 
 
 # Comparison.
@@ -55,7 +56,7 @@ WINDOW = (1 << 32) - 1  # shared addresses are 32 bits wide
 class Seen:
     reads: Counter
     writes: Counter
-    memory: dict  # (destination bit address) -> source bit address, 0, or ("register", bit)
+    memory: dict  # destination unit -> source unit, ZEROS, or ("register", unit)
     repeats: bool = False  # whether an address is read or written more than once
 
 
@@ -78,7 +79,7 @@ def predicted(
             at = _narrow(int(dst[i, k]), copy.dst, run.unit_bits)
             if not allowed[i]:
                 if run.zero_fills:
-                    memory[at] = NOTHING
+                    memory[at] = ZEROS
                 continue
             value = int(src[i, k])
             if matrix and isinstance(copy.atom, LdMatrix):
@@ -89,7 +90,7 @@ def predicted(
                 row = _narrow(int(run.dst_accesses[0].addresses[i, 0]), copy.dst, 8)
                 memory["register", 16 * row + k] = _narrow(value, copy.src, 8)
             else:
-                memory[at] = value if value == NOTHING else _narrow(value, copy.src, run.unit_bits)
+                memory[at] = ZEROS if value == NOTHING else _narrow(value, copy.src, run.unit_bits)
     reads = _accesses(run.src_accesses, copy.src, allowed, thread)
     writes = _accesses(run.dst_accesses, copy.dst, allowed | run.zero_fills, thread)
     at = dst[allowed]
@@ -112,6 +113,8 @@ def _narrow(address: int, memref: Memref, unit: int) -> int:
 def _accesses(accesses, memref: Memref, allowed, thread: int) -> Counter:
     found: Counter = Counter()
     for access in accesses:
+        if access.width_bytes == 0:  # of a bulk copy of 0 bytes
+            continue
         moves = len(allowed) // max(1, access.addresses.shape[0])  # that one access takes part in
         for i, address in enumerate(access.addresses[:, thread]):
             if allowed[i * moves]:
@@ -156,7 +159,7 @@ def emitted(
         for k in range(8 // unit):
             at = _narrow(address * (8 // unit) + k, copy.dst, unit)
             value = _unit(bits[k * unit : (k + 1) * unit])
-            if isinstance(value, int) and value != NOTHING:  # a negative stride may lead below address 0
+            if isinstance(value, int):  # a negative stride may lead below address 0
                 value = _narrow(value, copy.src, unit)
             memory[at] = value
     for row, registers in trace.matrix_stores:
@@ -173,11 +176,11 @@ def _pred_base(pred: Memref) -> int:
 
 
 def _unit(bits: ptx.Bits):
-    """The source unit that these bits are; NOTHING for zeros. Of a boolean's byte one bit may be left."""
+    """The source unit that these bits are; ZEROS for zeros. Of a boolean's byte one bit may be left."""
     if len(bits) == 8 and isinstance(bits[0], tuple) and bits[7] == 0:
         bits = [(bits[0][0], bits[0][1] + i) for i in range(8)]
     if all(bit == 0 for bit in bits):
-        return NOTHING
+        return ZEROS
     first = bits[0]
     assert isinstance(first, tuple), bits
     assert list(bits) == [(first[0], first[1] + i) for i in range(len(bits))], bits
