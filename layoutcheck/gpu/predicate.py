@@ -1,7 +1,8 @@
 """The predicate that each thread of a job is given, and which moves it lets through.
 
 Every thread has its own, as kernels do that guard the edge of a tile: false for what lies past it. The other
-entries are false now and then where that shows something: every third, and not the same of every thread.
+entries are false now and then where that shows something: a third of them, in no order that a stride keeps,
+and not the same of every thread.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def predicate_of(copy: Copy, instance: Copy, done: Execution, asked: Intent, mix
     truth = np.ones((threads, count), dtype=np.bool_)
     warps = isinstance(copy.atom, WarpAtom)  # all lanes issue such an instruction, or none
     if mixed:
-        truth = (np.arange(count) + np.arange(threads)[:, None] * (not warps)) % 3 != 1
+        number = np.arange(count) + np.arange(threads)[:, None] * (not warps)
+        truth = (number * 0x9E3779B1 >> 16) % 3 != 1
     entries, beyond = pred_of_elements(instance), excess(instance, threads)
     if entries is None or beyond is None or warps or done.pred is None or entries.size != beyond.shape[0]:
         beyond = None

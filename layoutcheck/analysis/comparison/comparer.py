@@ -121,9 +121,12 @@ class Comparer:
             first = Offender(value=self.element(index[i]), at=int(want_at[i]), asked=int(want[i]))
             self.add("missing", int(lost.size) * self.grain, first)
         at = np.searchsorted(final_at, want_at[written])
-        self.contents(
-            index[written], want_at[written], want[written], final[at], writer[at], want_at[1:][torn]
-        )
+        split = want_at[1:][torn]
+        self.contents(index[written], want_at[written], want[written], final[at], writer[at], split)
+        if self.execution.zero_fills:  # a false entry writes as well: the last one decides
+            order, got_at = writer, final_at
+        keep, kept = written & ~_is_in(want_at, split), _is_in(got_at, want_at)
+        self.guards(index[keep], want_at[keep], order[kept], got_at[kept])
         return repeated
 
     def chosen(self, index: IntArray) -> npt.NDArray[np.bool_]:
@@ -174,21 +177,25 @@ class Comparer:
                 thread, instruction, self.element(index[i]), int(at[i]), int(want[i]), int(final[i])
             )
             self.add("wrong", distinct(at[bad]) * self.grain, first)
+
+    def guards(self, index: IntArray, at: IntArray, order: IntArray, got_at: IntArray) -> None:
+        """Units that follow other entries of the predicate than asked: any true one of them writes it."""
         pred = self.execution.pred
         if pred is None or self.intent.pred is None:
             return
         asked = self.intent.pred[self.elements(index)]
-        used = pred[writer // (self.used_dst.shape[1] * self.used_dst.shape[2])]
-        # A unit that several elements name is written as soon as the entry of one of them is true.
-        _, which, named = np.unique(at, return_inverse=True, return_counts=True)
-        strange = (asked != used) & (named[which] == 1)
-        if strange.any():
-            i = int(np.argmax(strange))
-            thread, instruction = self.place(int(writer[i]))
-            first = Offender(
-                thread, instruction, self.element(index[i]), int(at[i]), int(asked[i]), int(used[i])
-            )
-            self.add("guard", int(np.count_nonzero(strange)) * self.grain, first)
+        used = pred[order // (self.used_dst.shape[1] * self.used_dst.shape[2])]
+        entries, entry = np.unique(np.concatenate([asked, used]), return_inverse=True)
+        units, unit = np.unique(np.concatenate([at, got_at]), return_inverse=True)
+        both = unit * entries.size + entry
+        strange = units[np.unique(np.setxor1d(both[: at.size], both[at.size :]) // max(1, entries.size))]
+        strange = strange[_is_in(strange, at)]
+        if strange.size:
+            i, j = np.searchsorted(at, strange[0]), np.searchsorted(got_at, strange[0], side="right") - 1
+            thread, instruction = self.place(int(order[j]))
+            value = self.element(index[i])
+            first = Offender(thread, instruction, value, int(at[i]), int(asked[i]), int(used[j]))
+            self.add("guard", int(strange.size) * self.grain, first)
 
     # Of flat indices into the moves, [instruction, thread, unit] or [element, thread, unit]:
 
