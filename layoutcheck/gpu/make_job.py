@@ -78,8 +78,7 @@ def make_job(copy: Copy | Analysis) -> Job:
     src, dst = _arenas(copy, instance, done, asked, (src_base, dst_base))
     _refuse_odd_registers(copy, done, (src, dst))
     _refuse_dead_loads(copy, done)
-    mixed = analysis.effect is None or bool(analysis.effect["guard"])
-    given = predicate_of(copy, instance, done, asked, mixed)
+    given = _predicate(analysis, instance, done, asked, (src, dst))
     threads = done.src.shape[1]
     threads = max(threads, copy.block_threads or 0)
     if threads > MAX_BLOCK_THREADS:
@@ -101,6 +100,22 @@ def make_job(copy: Copy | Analysis) -> Job:
         given.image,
         expect_bytes,
     )
+
+
+def _predicate(
+    analysis: Analysis, instance: Copy, done: Execution, asked: Intent, sides: tuple[Arena, Arena]
+) -> Predicate:
+    """The predicate that shows by which entries the copy goes wrong, if it does."""
+    effect, copy = analysis.effect, analysis.copy
+    guard = effect.first.get("guard") if effect else None
+    given = predicate_of(copy, instance, done, asked, effect is None or guard is not None)
+    for entry in (guard.asked, guard.used) if guard else ():
+        does = after_execution(done, *sides, given)
+        asks = after_intent(asked, *sides, given, done.zero_fills)
+        if ((does != asks) & (does != ANY) & (asks != ANY)).any():
+            break
+        given = predicate_of(copy, instance, done, asked, True, entry)
+    return given
 
 
 def _arenas(

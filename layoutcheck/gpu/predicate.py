@@ -1,8 +1,7 @@
 """The predicate that each thread of a job is given, and which moves it lets through.
 
 Every thread has its own, as kernels do that guard the edge of a tile: false for what lies past it. The other
-entries are false now and then where that shows something: a third of them, in no order that a stride keeps,
-and not the same of every thread.
+entries are false now and then where that shows something: every third, and not the same of every thread.
 """
 
 from __future__ import annotations
@@ -43,10 +42,13 @@ class Predicate:
         return self.truth[: moves.shape[1], pred.reshape(-1)].T
 
 
-def predicate_of(copy: Copy, instance: Copy, done: Execution, asked: Intent, mixed: bool) -> Predicate:
+def predicate_of(
+    copy: Copy, instance: Copy, done: Execution, asked: Intent, mixed: bool, alone: int | None = None
+) -> Predicate:
     """The predicates of a copy's threads.
 
     Where not `mixed`, all entries within the tile are true, so that nothing that goes wrong is switched off.
+    Else some are, or entry `alone`.
     Raises NotRunnable for a predicate in shared memory, or too large.
     """
     threads = max(done.src.shape[1], asked.src.shape[1])  # a block may be smaller than what its tile asks for
@@ -64,7 +66,7 @@ def predicate_of(copy: Copy, instance: Copy, done: Execution, asked: Intent, mix
     warps = isinstance(copy.atom, WarpAtom)  # all lanes issue such an instruction, or none
     if mixed:
         number = np.arange(count) + np.arange(threads)[:, None] * (not warps)
-        truth = (number * 0x9E3779B1 >> 16) % 3 != 1
+        truth = number % 3 != 1 if alone is None else np.tile(np.arange(count) == alone, (threads, 1))
     entries, beyond = pred_of_elements(instance), excess(instance, threads)
     if entries is None or beyond is None or warps or done.pred is None or entries.size != beyond.shape[0]:
         beyond = None

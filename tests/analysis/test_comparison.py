@@ -103,6 +103,7 @@ SHOWS = {
     "h36": {"wrong", "outside_src"},
     "h37": {"wrong", "missing", "outside_dst"},
     "h38": {"missing", "outside_dst"},
+    "h47": {"x"},
 }
 
 

@@ -123,9 +123,11 @@ class Comparer:
         at = np.searchsorted(final_at, want_at[written])
         split = want_at[1:][torn]
         self.contents(index[written], want_at[written], want[written], final[at], writer[at], split)
-        if self.execution.zero_fills:  # a false entry writes as well: the last one decides
+        keep = written & ~_is_in(want_at, split)
+        if self.execution.zero_fills:  # a false entry writes as well: of several the last one decides
             order, got_at = writer, final_at
-        keep, kept = written & ~_is_in(want_at, split), _is_in(got_at, want_at)
+            keep &= alone & np.append(~again, True)
+        kept = _is_in(got_at, want_at[keep])
         self.guards(index[keep], want_at[keep], order[kept], got_at[kept])
         return repeated
 
@@ -187,15 +189,16 @@ class Comparer:
         used = pred[order // (self.used_dst.shape[1] * self.used_dst.shape[2])]
         entries, entry = np.unique(np.concatenate([asked, used]), return_inverse=True)
         units, unit = np.unique(np.concatenate([at, got_at]), return_inverse=True)
-        both = unit * entries.size + entry
-        strange = units[np.unique(np.setxor1d(both[: at.size], both[at.size :]) // max(1, entries.size))]
-        strange = strange[_is_in(strange, at)]
-        if strange.size:
-            i, j = np.searchsorted(at, strange[0]), np.searchsorted(got_at, strange[0], side="right") - 1
-            thread, instruction = self.place(int(order[j]))
-            value = self.element(index[i])
-            first = Offender(thread, instruction, value, int(at[i]), int(asked[i]), int(used[j]))
-            self.add("guard", int(strange.size) * self.grain, first)
+        pair = unit * entries.size + entry
+        asks, does = np.unique(pair[: at.size]), np.unique(pair[at.size :])
+        odd = np.setxor1d(asks, does, assume_unique=True)
+        odd = odd[_is_in(units[odd // max(1, entries.size)], at)]
+        if odd.size:
+            strange, own = units[odd[0] // entries.size], int(entries[odd[0] % entries.size])
+            i, j = np.searchsorted(at, strange), np.searchsorted(got_at, strange, side="right") - 1
+            which = (own, int(used[j])) if _is_in(odd[:1], asks)[0] else (int(asked[i]), own)
+            first = Offender(*self.place(int(order[j])), self.element(index[i]), int(strange), *which)
+            self.add("guard", distinct(odd // entries.size) * self.grain, first)
 
     # Of flat indices into the moves, [instruction, thread, unit] or [element, thread, unit]:
 
