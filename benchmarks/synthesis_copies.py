@@ -99,16 +99,16 @@ def row(way: str, stages: int, m: int, n: int, tails: bool, folder: Path) -> dic
 
 
 def main() -> None:
+    about, rows = head("benchmarks.synthesis_copies", "torch"), []
     with tempfile.TemporaryDirectory() as name:
-        rows = []
         for way, stages in product(TILES, (1, 3)):
-            for shape in SHAPES if stages == 1 else SHAPES[:1]:
-                rows.append(row(way, stages, *shape, False, Path(name)))
+            asked = [(shape, False) for shape in (SHAPES if stages == 1 else SHAPES[:1])]
+            for shape, tails in (*asked, *((shape, True) for shape in ODD)):
+                rows.append(row(way, stages, *shape, tails, Path(name)))
                 torch.cuda.empty_cache()
-            rows += [row(way, stages, *shape, True, Path(name)) for shape in ODD]
+                write({**about, "rows": rows}, Path(sys.argv[1]))
     bad = [(one["way"], one["shape"], kind) for one in rows for kind, count in one["wrong"].items() if count]
     print(f"{sum(len(one['wrong']) for one in rows)} programs; wrong: {bad}")
-    write({**head("benchmarks.synthesis_copies", "torch"), "rows": rows}, Path(sys.argv[1]))
 
 
 if __name__ == "__main__":
