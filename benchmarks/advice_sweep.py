@@ -36,11 +36,14 @@ def one(arch: str, path: str, *words: str) -> Row:
 
     script = tracing.Script(path, words, launch=False, arch=arch)
     judged = tracing.traced(script)
-    told = [_row(advised, path) for advised in tracing.advised(judged, script)]
+    advice = tracing.advised(judged, script)
+    told = [_row(advised, path) for advised in advice.told]
     found: Row = {
         "kernels": len(judged.trace.kernels),
         "copies": len(judged.reports),
         "failures": [failure.message[:200] for failure in judged.trace.failures][:3],
+        "looked": advice.looked,
+        "unknown": advice.unknown,
         "advice": told,
     }
     if any("text" in row for row in told):
@@ -118,6 +121,8 @@ def summary(rows: list[Row]) -> Row:
         "built_kernels": sum(row.get("kernels", 0) > 0 for row in rows),
         "kernels": sum(row.get("kernels", 0) for row in rows),
         "copies": sum(row.get("copies", 0) for row in rows),
+        "looked": sum(row.get("looked", 0) for row in rows),
+        "unknown": dict(sum((Counter(row.get("unknown", {})) for row in rows), Counter[str]())),
         "advice": len(told),
         "written": len(written),
         "counted_again": len(counted),

@@ -211,7 +211,7 @@ if __name__ == "__main__":
     file = folder / f"slow{list(SLOW).index(case)}.py"
     file.write_text(slow_program(case) + tail, encoding="utf-8")
     script = Script(str(file), launch=False, arch="sm_90a")
-    [found] = advised(traced(script), script)
+    [found] = advised(traced(script), script).told
     if found.written is None:
         raise RuntimeError(f"no advice: {found.why}")
     return found.best.title, found.written.files.after[str(file.resolve())]

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +34,7 @@ from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
 from layoutcheck.order import check_module
 from layoutcheck.order.memory_map import MemoryMap, memory_maps
-from layoutcheck.patching.advice import alone_of, written
+from layoutcheck.patching.advice import GUARDED, alone_of, written
 from layoutcheck.patching.causes import causes
 from layoutcheck.patching.located import located
 from layoutcheck.patching.ordering import STRATEGY as SYNCHRONISE
@@ -44,14 +45,14 @@ from layoutcheck.patching.sketches import labelled
 from layoutcheck.patching.state import State
 from layoutcheck.processors import processors
 from layoutcheck.provenance import check_products
-from layoutcheck.reports.advice import Advised
+from layoutcheck.reports.advice import Advice, Advised
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
 from layoutcheck.settings import find as find_settings
 from layoutcheck.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import Distinct, OrderReport, Trace, distinct
 from layoutcheck.sources.traced_module import TracedModule
-from layoutcheck.synthesis.optimum import ENOUGH, Optimum, optima
+from layoutcheck.synthesis.optimum import Optimum, examined, fills_shared
 
 if TYPE_CHECKING:
     from layoutcheck.gpu.confirmation import Confirmation
@@ -269,16 +270,19 @@ def judge(trace: Trace) -> JudgedTrace:
     return JudgedTrace(trace, reports, causes(reports))
 
 
-def advised(judged: JudgedTrace, script: Script | None = None) -> list[Advised]:
+def advised(judged: JudgedTrace, script: Script | None = None) -> Advice:
     """The copies that cost `ENOUGH` times their optimum or more, dearest first, of a line the dearest.
 
     The best way is written into the `script` and traced with it, for the first `MOST_ADVISED`.
     """
     found: list[tuple[Distinct, list[Optimum]]] = []
+    looked, unknown = 0, Counter[str]()
     for one, report in judged.reports:
         copy = None if report is None or report.verdict not in ("legal", "slow") else report.copy
-        ways = [] if copy is None else optima(copy, alone_of(one.first))
-        ways = [best for best in ways if best.ratio >= ENOUGH]
+        if copy is None or not fills_shared(copy):
+            continue
+        ways, why = examined(copy, one.first.addresses, alone_of(one.first))
+        looked, unknown[why] = looked + 1, unknown[why] + 1
         if ways:
             found.append((one, ways))
     found.sort(key=lambda pair: -pair[1][0].ratio)
@@ -291,7 +295,8 @@ def advised(judged: JudgedTrace, script: Script | None = None) -> list[Advised]:
     told = [Advised(one, ways[0], why=untried) for one, ways in found]
     if script is not None and found:
         told[:MOST_ADVISED] = _written(judged.trace, script, found[:MOST_ADVISED])
-    return told
+    del unknown[""]
+    return Advice(told, looked, unknown)
 
 
 def _written(
@@ -313,6 +318,9 @@ def _written(
         state = State(trace)
         for one, ways in found:
             where = one.first.where
+            if one.first.copy is not None and one.first.copy.pred is not None:
+                yield Advised(one, ways[0], why=GUARDED)
+                continue
             made, why = written(search, state, texts, (os.path.realpath(where.file), where.line), ways)
             yield Advised(one, ways[0], made, why)
 

@@ -30,6 +30,7 @@ from layoutcheck.syntax import name_of
 from layoutcheck.synthesis.optimum import WORTH, Alone, Optimum
 
 UNNAMED = "its tiles or its thread have no names where the copy stands"
+GUARDED = "it is under a predicate, and other threads and values need others: `layoutcheck synth --tails`"
 ALLOCATION = "the allocation of the shared tile was not found"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from layoutcheck.patching.advice import Written
@@ -24,15 +24,24 @@ class Advised(NamedTuple):
     why: str = ""
 
 
-def render(found: Sequence[Advised], style: Style) -> str:
-    """A paragraph for each, dearest first."""
-    if not found:
-        return (
-            f"\nadvice: no copy of threads from global into shared memory costs {ENOUGH:g} times its\n"
-            "optimum or more, among those whose tiles are known\n"
-        )
-    lines = [""]
-    for advised in found:
+class Advice(NamedTuple):
+    """What is told, of `looked` copies from global into shared memory, and why nothing is known of others."""
+
+    told: Sequence[Advised]
+    looked: int
+    unknown: Mapping[str, int]
+
+
+def render(found: Advice, style: Style) -> str:
+    """How many copies were looked at, and a paragraph for each that is told, dearest first."""
+    known = found.looked - sum(found.unknown.values())
+    said = (
+        f"advice: {known} of {found.looked} copies of threads from global into shared memory compared with "
+    )
+    said += f"their optimum, {len(found.told)} cost{'s' * (len(found.told) == 1)} {ENOUGH:g} times it or more"
+    said += "".join(f"; {count} not compared: {why}" for why, count in found.unknown.items())
+    lines = ["", *style.wrap(said, "  ", "")] + [""] * bool(found.told)
+    for advised in found.told:
         one, best, written = advised.one, advised.best, advised.written
         alone = f"one thread of {best.wanted.threads} fills the tile: " if best.alone else ""
         said = (
@@ -51,4 +60,4 @@ def render(found: Sequence[Advised], style: Style) -> str:
         said += "partitions, and nothing in it is worse"
         lines += style.wrap(said, "  ", "")
         lines += [*written.files.diff().splitlines(), ""]
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n" * (not found.told)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from layoutcheck.algebra.inttuple import flatten, is_static, product
@@ -22,16 +23,17 @@ from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.errors import InputError
-from layoutcheck.machine.arch import WARP, parse_arch
+from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP, parse_arch
 from layoutcheck.machine.cost import Counts, predicted_time
+from layoutcheck.sources.traced import Addresses
 from layoutcheck.synthesis.candidates import writers
 from layoutcheck.synthesis.copies import Step, complete, counted_again, judged, steps_of
 from layoutcheck.synthesis.moves import Move
 from layoutcheck.synthesis.program import statements
 from layoutcheck.synthesis.search import Found, Space, search
 from layoutcheck.synthesis.shared import Shared, layouts
-from layoutcheck.synthesis.threads import Threads
-from layoutcheck.synthesis.wanted import MOST_EXTENT, Wanted
+from layoutcheck.synthesis.threads import WIDEST_BYTES, Threads
+from layoutcheck.synthesis.wanted import BYTE, MOST_EXTENT, Wanted, probed
 
 WORTH = 1.1
 """How much faster another layout of the shared tile has to be, which its readers must take too."""
@@ -39,6 +41,8 @@ MOST_SIMPLE = 4
 """Ways of one kind and width that `kept` counts."""
 ENOUGH = 2.0
 """How often its optimum a copy has to cost to be named."""
+NO_TILES = "their tiles are not known"
+NO_SEARCH = "no search takes their tiles (two modes of 2 to 1024, one contiguous, one type of 8 bits or more)"
 
 
 class Optimum(NamedTuple):
@@ -98,15 +102,58 @@ class Alone(NamedTuple):
     counts: Counts
 
 
+def fills_shared(copy: Copy) -> bool:
+    """Whether threads copy from global into shared memory."""
+    threads = copy.atom is None or isinstance(copy.atom, ThreadAtom)
+    return threads and (copy.src.space, copy.dst.space) == ("gmem", "smem")
+
+
+class Examined(NamedTuple):
+    """The ways that cost at most a part of `ENOUGH` of a copy, best first; or why that is not known."""
+
+    ways: list[Optimum]
+    why: str = ""
+
+
+def examined(copy: Copy, addresses: Addresses | None = None, alone: Alone | None = None) -> Examined:
+    """What is known of a copy of threads from global into shared memory; its predicate counts as true.
+
+    `addresses` are those of the compiler's lowering. A copy that costs less than `ENOUGH` times what its
+    bytes take at least, whatever the tile, needs no search.
+    """
+    bare = replace(copy, pred=None)
+    now = _counts(bare) if addresses is None or bare.tiling is not None else _lowered(addresses)
+    if now is not None and alone is None:
+        counts, moved = now
+        lines, sectors = -(-moved // LINE_BYTES), -(-moved // SECTOR_BYTES)
+        least = Counts(-(-moved // (WIDEST_BYTES * WARP)), lines, sectors, sectors)
+        if predicted_time(counts).cycles < ENOUGH * predicted_time(least).cycles:
+            return Examined([])
+    if _wanted(bare, alone) is None or _given(bare) is None:
+        return Examined([], NO_TILES if bare.tiling is None else NO_SEARCH)
+    return Examined([best for best in optima(bare, alone) if best.ratio >= ENOUGH])
+
+
+def _lowered(addresses: Addresses) -> tuple[Counts, int] | None:
+    """What a copy asks by the compiler's lowering, and the bytes that it moves."""
+    sides = {side.side: side for side in addresses.sides}
+    if len(sides) < len(addresses.sides) or sides.keys() != {"src", "dst"}:
+        return None
+    src, dst = sides["src"], sides["dst"]
+    both = src.instructions if src.op.startswith("cp.async") else src.instructions + dst.instructions
+    return Counts(both, src.wavefronts + dst.wavefronts, src.sectors, src.ideal_sectors), src.bytes_used
+
+
 def optima(copy: Copy, alone: Alone | None = None) -> list[Optimum]:
     """The best way, then the best that keeps the shared tile, where that is another."""
     wanted = _wanted(copy, alone)
     given = None if wanted is None else _given(copy)
     if wanted is None or given is None:
         return []
-    now = _cycles(copy, wanted) if alone is None else predicted_time(alone.counts).cycles
-    if now is None:
+    known = _counts(copy) if alone is None else (alone.counts, 0)
+    if known is None:
         return []
+    now = predicted_time(known[0]).cycles
     moves = writers(wanted)
     free = [
         one
@@ -134,7 +181,7 @@ def kept(copy: Copy) -> Iterator[Optimum]:
 
     Simple: threads take the tile row by row, as wide as fits. So few ways are counted within milliseconds.
     """
-    wanted = _wanted(copy)
+    wanted = _wanted(copy) if copy.pred is None else None
     given = None if wanted is None else _given(copy)
     if wanted is None or given is None:
         return
@@ -159,7 +206,7 @@ def _wide(moves: list[Threads]) -> list[Threads]:
 def _wanted(copy: Copy, alone: Alone | None = None) -> Wanted | None:
     """The request that the copy answers; None where it is none of a global and a shared tile of two modes."""
     tiling = copy.tiling
-    if (tiling is None) == (alone is None) or not isinstance(copy.atom, ThreadAtom) or copy.pred is not None:
+    if (tiling is None) == (alone is None) or not isinstance(copy.atom, ThreadAtom):
         return None
     src, dst = copy.whole("src"), copy.whole("dst")
     if isinstance(src, OtherOperand) or isinstance(dst, OtherOperand):
@@ -212,13 +259,16 @@ def _leaves(mode: Layout) -> list[tuple[int, int]]:
     return list(zip(extents, strides, strict=True))
 
 
-def _cycles(copy: Copy, wanted: Wanted) -> float | None:
-    """Predicted for the copy as it is, its global strides counted as the search counts them."""
+def _counts(copy: Copy) -> tuple[Counts, int] | None:
+    """What the copy asks as it is, its global strides counted as the search counts them; and its bytes."""
     tiling = copy.tiling
-    assert tiling is not None
+    if tiling is None or isinstance(tiling.src, OtherOperand) or isinstance(tiling.dst, OtherOperand):
+        return None
     try:
-        static = of_tiles(copy, wanted.probe(tiling.src), tiling.dst)
+        static = of_tiles(copy, probed(tiling.src), tiling.dst)
     except InputError:
         return None
-    cost = Analysis(static).cost
-    return None if cost is None else predicted_time(cost.counts).cycles
+    cost, elements = Analysis(static).cost, product(tiling.src.layout.shape)
+    if cost is None or not isinstance(elements, int):
+        return None
+    return cost.counts, elements * tiling.src.dtype.bits // BYTE

@@ -119,10 +119,19 @@ class Wanted:
         return tensor.with_layout(Layout(self.tile, tensor.layout.stride))
 
     def probe(self, tensor: Memref) -> Memref:
-        """A tile whose strides are numbers, to count sectors with (`PROBE_PITCH`)."""
-        stride: Any = tensor.layout.stride
-        known = (one if isinstance(one, int) else math.lcm(PROBE_PITCH, divisor(one)) for one in stride)
-        return tensor.with_layout(Layout(self.tile, tuple(known)))
+        """A tile whose strides are numbers, to count sectors with."""
+        return probed(self.tile_of(tensor))
+
+
+def probed(tensor: Memref) -> Memref:
+    """The tensor with numbers for the strides that only the run knows (`PROBE_PITCH`)."""
+
+    def known(stride: Any) -> Any:
+        if isinstance(stride, tuple):
+            return tuple(map(known, stride))
+        return stride if isinstance(stride, int) else math.lcm(PROBE_PITCH, divisor(stride))
+
+    return tensor.with_layout(Layout(tensor.layout.shape, known(tensor.layout.stride)))
 
 
 def fast_mode(tensor: Memref) -> int | None:

@@ -13,7 +13,7 @@ from layoutcheck.patching.advice import alone_of
 from layoutcheck.patching.edit import apply
 from layoutcheck.patching.instead import by_all
 from layoutcheck.patching.program import Program
-from layoutcheck.reports.advice import Advised, render
+from layoutcheck.reports.advice import Advice, Advised, render
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.sources.traced import Addresses, Frame, LoweredSide, TracedCopy
@@ -106,7 +106,7 @@ def found(judged: tuple[Script, JudgedTrace]) -> dict[str, Advised]:
     """The advice for each copy, by the comment behind it."""
     script, trace = judged
     lines = PROGRAM.splitlines()
-    told = advised(trace, script)
+    told = advised(trace, script).told
     return {lines[one.one.first.where.line - 1].partition("  # ")[2]: one for one in told}
 
 
@@ -115,8 +115,9 @@ def test_a_line_gets_one_advice_whatever_it_copies(
 ) -> None:
     """A kernel that is built twice has two copies in a line: an edit is one of both."""
     _, trace = judged
-    told = advised(replace(trace, reports=[*trace.reports, *trace.reports]))
-    assert len(told) == len(found) == 4
+    advice = advised(replace(trace, reports=[*trace.reports, *trace.reports]))
+    told = advice.told
+    assert len(told) == len(found) == 4 and (advice.looked, advice.unknown) == (8, {})
     assert [one.best.ratio for one in told] == [one.best.ratio for one in found.values()]
 
 
@@ -143,7 +144,7 @@ def test_another_layout_is_written_into_the_allocation(found: dict[str, Advised]
 
 def test_what_has_no_names_in_its_place_is_not_written(found: dict[str, Advised]) -> None:
     assert found["helper"].written is None
-    said = render(list(found.values()), Style())
+    said = render(Advice(list(found.values()), 4, {}), Style())
     assert "not written: its tiles or its thread have no names where the copy stands" in said
     assert said.count("proven: traced with this edit") == 3
 
@@ -152,7 +153,7 @@ def test_a_tile_that_one_thread_fills_is_shared_among_all(found: dict[str, Advis
     """2,048 loads one after the other and 256 stores (PTX: v4.b32), or 8 instructions of 32 lanes."""
     advised = found["alone"]
     assert advised.best.alone and advised.best.cycles == predicted_time(Counts(2304, 2304, 2048)).cycles
-    assert "one thread of 128 fills the tile: " in " ".join(render([advised], Style()).split())
+    assert "one thread of 128 fills the tile: " in " ".join(render(Advice([advised], 1, {}), Style()).split())
     written = advised.written
     assert written is not None and written.best.title == "cp.async 128 bits"
     assert written.best.found.counts.instructions == 8
