@@ -1,7 +1,7 @@
 """The constants of `layoutcheck.synthesis.pace`, fitted to plans that ran on an H200, and judged by others.
 
     python -m benchmarks.synthesis_fit docs/evidence/synthesis_pace.json [--steps 6000] [--parts] [--again]
-        [--free split,lost] [--judge 101,102]
+        [--free split,lost] [--judge 101,102] [--by 301]
 
 The file has, for plans of several seeds, what each asked of the machine (`demand`, with the registers and
 instructions of its compiled program) and the rounds of its time. Every fifth seed is judged by constants
@@ -9,8 +9,8 @@ that are fitted to the others; then they are fitted to all. The result goes into
 over the pairs of plans of one request whose times are more than 5 % apart in nearly all rounds. `--parts`
 asks what an order without the compiler lacks: the requests are answered again, and of what is guessed some is
 taken from the compiled programs. `--again` works out anew what the plans ask, after a change of `Demand`.
-`--free` fits some constants, the others stay; `--judge` has those seeds judged, each by all others, and keeps
-what the file says of the rest.
+`--free` fits some constants, the others stay; `--judge` has those seeds judged, each by all others or by
+those that `--by` names, and keeps what the file says of the rest.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FREE = (
     "issue", "latency", "later", "held", "held_async", "read", "write", "mixed", "run", "run_waited",
     "run_beside", "part", "part_tma", "part_waited", "part_beside", "cut", "apart", "bulk", "split", "lost",
     "behind", "kept", "kept_tma", "again", "pages", "crowd", "cached", "data", "row", "thin", "stored",
-    "overlap", "hidden",
+    "near", "late", "met", "overlap", "written_only", "hidden",
 )  # fmt: skip
 
 START = Constants(
@@ -49,7 +49,7 @@ START = Constants(
     mixed=0.02, run=3.0, run_waited=8.0, run_beside=6.0, part=10.0, part_tma=10.0, part_waited=50.0,
     part_beside=20.0, cut=0.25, apart=0.12, bulk=0.1, split=0.5, lost=50.0, behind=1.5, kept=50e6,
     kept_tma=50e6, again=2.0, pages=100e3, crowd=0.2, cached=1.0, data=1.0, row=1.0, thin=1.3, stored=300.0,
-    overlap=2.5, hidden=5.0,
+    near=0.05, late=3e-4, met=0.1, overlap=2.5, written_only=5.0, hidden=5.0,
 )  # fmt: skip
 """Round numbers, so that nothing of the seed that judges is in what begins."""
 
@@ -223,6 +223,7 @@ def main() -> None:
     options.add_argument("--steps", type=int, default=0, help="0: judge the constants that there are")
     options.add_argument("--free", help="fit these alone, such as lost,split; the others stay as they are")
     options.add_argument("--judge", help="seeds; else all, a fifth at once")
+    options.add_argument("--by", help="the seeds that are fitted; else all but those that are judged")
     options.add_argument("--parts", action="store_true")
     options.add_argument("--again", action="store_true", help="what today's plans ask")
     given = options.parse_args()
@@ -238,19 +239,20 @@ def main() -> None:
         known = found.get("held_out", {}) if given.judge else {}
         found["held_out"] = {name: value for name, value in known.items() if name != "all"}
         free = given.free.split(",") if given.free else FREE
+        by = [int(seed) for seed in (given.by or "").split(",") if seed]
         start = replace(Constants(), **{name: getattr(START, name) for name in free})
         one_by_one = [[int(seed)] for seed in (given.judge or "").split(",") if seed]
         for judges in one_by_one or [seeds[n::FOLDS] for n in range(FOLDS)]:
-            machine = fitted(
-                [row for row in rows if row["seed"] not in judges], start, given.steps, judges[0], free
-            )
+            taken = [row for row in rows if row["seed"] in (by or {*seeds} - {*judges})]
+            machine = fitted(taken, start, given.steps, judges[0], free)
             for seed in judges:
                 mine = pairs([row for row in rows if row["seed"] == seed])
                 found["held_out"][str(seed)] = round(tau(mine, machine), 3)
                 print(f"seed {seed}, by constants of others: tau {found['held_out'][str(seed)]}", flush=True)
-        right = sum(count * found["held_out"][seed] for seed, count in found["pairs"].items())
-        found["held_out"]["all"] = round(right / sum(found["pairs"].values()), 3)
-        print(fitted(rows, start, given.steps, 0, free), flush=True)
+        counts = {seed: found["pairs"][seed] for seed in found["held_out"]}
+        right = sum(count * found["held_out"][seed] for seed, count in counts.items())
+        found["held_out"]["all"] = round(right / sum(counts.values()), 3)
+        print(fitted([row for row in rows if row["seed"] in (by or seeds)], start, given.steps, 0, free))
     found["first"] = first(rows)
     found["all"] = round(tau(pairs(rows), Constants()), 3)
     found["error"] = round(median(abs(predicted_us(row, Constants()) / row["us"] - 1) for row in rows), 3)

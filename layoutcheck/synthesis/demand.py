@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP
 from layoutcheck.machine.banks import IntArray
-from layoutcheck.machine.cost import SMS
+from layoutcheck.machine.cost import SMS, Counts
 from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.matrix import Matrix
 from layoutcheck.synthesis.moves import Direct, Global, Move
@@ -53,7 +54,8 @@ class Demand(NamedTuple):
     `instructions` of all warps, `own` the cycles that a warp takes if it is alone and memory answers at once;
     `read_parts`, `write_parts` lines that runs take in part, `live_bytes` those lines of all blocks; of the
     bytes written, `write_cut` is the share in pairs of lines that runs take in part, `write_apart` that of
-    others which no one instruction or row of a box fills, `write_split` the same of pairs of sectors;
+    others which no one instruction or row of a box fills, `write_split` the same of pairs of sectors,
+    `write_late` the share in pairs of which the same block writes a part with its next tile;
     `divided`: the rest of a line in part is that of a block that starts at the same time; else, with
     `beside`, that of the block beside this one, or of its own next tile; `rounds` in which a
     thread loads its part of the tile: those of the compiled program, or what its registers allow;
@@ -93,42 +95,23 @@ class Demand(NamedTuple):
     held_bytes: float
     l1_bytes: float
     spilled_bytes: float = 0.0
+    write_late: float = 0.0
 
 
 def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand:
     """Of a plan, with what the compiler made of its program; without, with what it is expected to."""
     shared, moves = found.shared, found.moves
+    first, last = moves[0], moves[-1]
     active = max((_active(move, wanted) for move in moves), default=wanted.threads)
     counts = [move.least if shared is None else move.counts(shared) for move in moves]
-    first = moves[0]
-    way = way_of(first, wanted)
-    barriers = 0 if shared is None else 2 if wanted.stages == 1 else 1
-    if made is None:
-        code = expected(found, wanted)
-    else:
-        elements = math.prod(wanted.tile) / active
-        code = made.of_a_tile(barriers, elements * wanted.src.element_bytes)
-        if code.cycles is None and any(isinstance(move, Tma) for move in moves):
-            least = max(LEAST_INSTRUCTIONS, code.instructions - ENGINE_INSTRUCTIONS)
-            code = code._replace(instructions=least)
     bulk = [one for move, one in zip(moves, counts, strict=True) if isinstance(move, Tma)]
-    engine = sum(one.wavefronts for one in bulk)
-    cached = counts[0].wavefronts if way == "ca" else 0
-    total = found.counts
-    written = sum(one.distinct_sectors for one in counts[1:]) * SECTOR_BYTES
-    if isinstance(first, Direct) and len(first.sides) > 1:
-        side, mode = first.sides[1]
-        written = side.counts(first.deal, mode).distinct_sectors * SECTOR_BYTES
-    if wanted.accumulator:
-        written = total.distinct_sectors * SECTOR_BYTES
+    barriers = 0 if shared is None else 2 if wanted.stages == 1 else 1
+    code = _code(found, wanted, made, active, barriers)
+    staged = 0 if shared is None else shared.size * wanted.stages
+    way, total, blocks = way_of(first, wanted), found.counts, resident(code.registers, wanted.threads, staged)
+    engine, cached = sum(one.wavefronts for one in bulk), counts[0].wavefronts if way == "ca" else 0
+    written = _written(found, counts, wanted)
     read = float(total.distinct_sectors * SECTOR_BYTES - written)
-    blocks = resident(code.registers, wanted.threads, 0 if shared is None else shared.size * wanted.stages)
-    # Where blocks share a row of tiles, those that start together write side by side: whole runs join.
-    alone, last = not wanted.divided, moves[-1]
-    pairs, sectors = (
-        (_unfilled(None, shared, wanted, unit), _unfilled(last, shared, wanted, unit))
-        for unit in (PAIR_BYTES, SPLIT_BYTES)
-    )
     waits = way in ("ld", "")
     ahead = 1 if waits else max(1, wanted.stages - 1)
     return Demand(
@@ -146,11 +129,10 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         read_runs=total.read_runs,
         read_parts=0.0 if wanted.accumulator else parts(wanted.src, wanted),
         write_parts=0.0 if wanted.dst is None else parts(wanted.dst, wanted),
-        write_cut=alone * pairs[0],
-        write_apart=max(0.0, pairs[1] - pairs[0]) if alone or isinstance(last, Tma) else 0.0,
-        write_split=max(0.0, sectors[1] - sectors[0]),
+        **_left(last, shared, wanted),
         live_bytes=blocks * SMS * _live(wanted),
-        streams=alone * blocks * SMS * _rows(wanted.dst, wanted),
+        # Where blocks share a row of tiles, those that start together write side by side: whole runs join.
+        streams=0 if wanted.divided else blocks * SMS * _rows(wanted.dst, wanted),
         asked_rows=0.0 if waits else blocks * SMS * ahead * _runs(wanted.src, wanted),
         waited_for=waits or wanted.stages == 1,
         divided=wanted.divided,
@@ -161,9 +143,43 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
         blocks=blocks,
         held_bytes=_held(first, wanted) if way == "ld" else read if way == "ca" else 0.0,
-        l1_bytes=l1_left(blocks, 0 if shared is None else shared.size * wanted.stages),
+        l1_bytes=l1_left(blocks, staged),
         spilled_bytes=(code.spilled + (code.once / each(wanted) if wanted.divided else 0.0)) * active,
     )
+
+
+def _code(found: Found, wanted: Wanted, made: Compiled | None, active: int, barriers: int) -> Compiled:
+    """Registers and instructions of a thread for a tile."""
+    if made is None:
+        return expected(found, wanted)
+    code = made.of_a_tile(barriers, math.prod(wanted.tile) / active * wanted.src.element_bytes)
+    if code.cycles is None and any(isinstance(move, Tma) for move in found.moves):
+        least = max(LEAST_INSTRUCTIONS, code.instructions - ENGINE_INSTRUCTIONS)
+        code = code._replace(instructions=least)
+    return code
+
+
+def _written(found: Found, counts: Sequence[Counts], wanted: Wanted) -> int:
+    """Bytes of global memory that a tile's moves write, in whole sectors."""
+    first, written = found.moves[0], counts[1:]
+    if wanted.accumulator:
+        written = counts
+    elif isinstance(first, Direct):
+        written = [side.counts(first.deal, mode) for side, mode in first.sides[1:]]
+    return sum(one.distinct_sectors for one in written) * SECTOR_BYTES
+
+
+def _left(last: Move, shared: Shared | None, wanted: Wanted) -> dict[str, float]:
+    """The shares of the written bytes in pairs of lines, or of sectors, that are not written at once."""
+    (cut, whole), (sectors_cut, sectors) = (
+        [_unfilled(move, shared, wanted, unit) for move in (None, last)] for unit in (PAIR_BYTES, SPLIT_BYTES)
+    )
+    return {
+        "write_cut": cut,
+        "write_apart": max(0.0, whole - cut),
+        "write_split": max(0.0, sectors - sectors_cut),
+        "write_late": _late(wanted),
+    }
 
 
 def _active(move: Move, wanted: Wanted) -> int:
@@ -288,6 +304,17 @@ def _unfilled(last: Move | None, shared: Shared | None, wanted: Wanted, unit: in
     first, size = _pieces(last, shared, run)
     whole = np.maximum(0, (starts + first + size) // unit + (-starts - first) // unit) * unit
     return 1 - float(whole.sum() / (len(starts) * size.sum()))
+
+
+def _late(wanted: Wanted) -> float:
+    """The share of the written bytes in pairs of lines within which a block goes on to its next tile."""
+    if wanted.dst is None or not wanted.divided or fast_mode(wanted.dst) != 1:
+        return 0.0
+    run, unit = wanted.tile[1] * wanted.dst.element_bytes, PAIR_BYTES
+    row, starts = run * each(wanted), _starts(run * each(wanted), unit)
+    ends = ((at, at + end) for at in starts for end in range(run, row, run))
+    pairs = {(at, end // unit * unit) for at, end in ends if end % unit}
+    return sum(min(at + row, pair + unit) - max(at, pair) for at, pair in pairs) / (len(starts) * row)
 
 
 def _pieces(last: Move | None, shared: Shared | None, run: int) -> tuple[IntArray, IntArray]:

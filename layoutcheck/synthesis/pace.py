@@ -19,13 +19,15 @@
                not fit, they come again. Where the rest is that of a block that starts at the same time,
                L2 loses the more of them the more there are. What is written takes a quarter longer where
                a tile's runs take pairs of lines in part; a part of that, where one instruction does not
-               fill a pair; and half as long again where it fills no pair of sectors. What registers do not
+               fill a pair; and half as long again where it fills no pair of sectors. Where nothing is read,
+               L2 loses none of those that the block beside writes; but the longer a block takes to come
+               to its next tile, the longer does a pair that both take in part. What registers do not
                hold is written to L2, and where all blocks' together do not fit there, to memory and back
 
-The busy times add up as in `machine.cost`; what waits beside them nearly hides them, or is hidden. The
-constants are an H200's, fitted to plans that ran there (benchmarks/synthesis_fit.py,
-docs/evidence/synthesis_pace.json): seeds that were held out say how far to trust them. L1 and bytes in
-flight: docs/evidence/in_flight.json.
+The busy times add up as in `machine.cost`; where nothing is read, the busiest nearly hides the others. What
+waits beside them nearly hides them, or is hidden. The constants are an H200's, fitted to plans that ran there
+(benchmarks/synthesis_fit.py, docs/evidence/synthesis_pace.json): seeds that were held out say how far to
+trust them. L1 and bytes in flight: docs/evidence/in_flight.json.
 """
 
 from __future__ import annotations
@@ -47,14 +49,17 @@ class Constants:
     written; `read`, `write` a byte, `mixed` a
     byte of both more; bytes that a run costs more (`run`, `run_waited`, `run_beside`), and a line that it
     takes in part (`part` and as many more); `cut` of a written byte more, where a run takes a pair of lines
-    in part, `apart` where an instruction does, `bulk` where a row of a box does, `split` of one that an
-    instruction takes pairs of sectors in part of; `spilled` of one that stays in L2; `lost` bytes of each
+    in part, `apart` where an instruction does (`near` where nothing is read), `bulk` where a row of a box
+    does, `split` of one that an instruction takes pairs of sectors in part of; where nothing is read, `met`
+    of one in a pair that runs take in part, where all these fill `kept`, and `late` of one in a pair that a
+    block's next tile takes a part of, for each cycle until then; `spilled` of one that stays in L2; `lost`
+    bytes of each
     line in part where they fill `kept`, and its rest is that of a block beside; `meet` rows asked for at
     once, beyond which the parts of a line are fetched apart though copies run ahead; `kept`, `kept_tma`
     bytes of partial lines that L2 holds, `again` how often those beyond come anew; `pages` runs that all
     blocks write at once, beyond which each costs `crowd` of them more; `row`, `box` of the copy engine,
-    `thin` a row of half a sector, which L2 gives whole; `stored` until the engine has read a tile; `overlap`,
-    `hidden` the exponents of what is busy and of what waits.
+    `thin` a row of half a sector, which L2 gives whole; `stored` until the engine has read a tile; `overlap`
+    (`written_only` where nothing is read), `hidden` the exponents of what is busy and of what waits.
     """
 
     issue: float = 0.276
@@ -78,6 +83,9 @@ class Constants:
     apart: float = 0.092
     bulk: float = 0.1
     split: float = 0.46
+    near: float = 0.032
+    late: float = 5.1e-4
+    met: float = 0.139
     spilled: float = 0.33
     lost: float = 37.0
     meet: float = 250e3
@@ -93,6 +101,7 @@ class Constants:
     box: float = 5.0
     stored: float = 300.0
     overlap: float = 2.5
+    written_only: float = 7.0
     hidden: float = 2.9
 
 
@@ -101,30 +110,8 @@ H200 = Constants()
 
 def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
     """The cycles that each is busy, and `chain` those that a block waits."""
-    waits = asked.way == "ld" or (
-        asked.way in ("cg", "ca") and (asked.waited_for or asked.asked_rows > machine.meet)
-    )
-    part = machine.part_tma if asked.way == "tma" else machine.part
-    run = machine.run
-    if waits:
-        part = machine.part_beside if asked.beside else machine.part_waited
-        run = machine.run_beside if asked.beside else machine.run_waited
-    apart = machine.bulk if asked.engine_stores else machine.apart
-    shares = machine.cut * asked.write_cut + apart * asked.write_apart + machine.split * asked.write_split
-    written = asked.written_bytes * (1 + shares)
-    if asked.divided:
-        lost = machine.lost * asked.live_bytes / machine.kept
-        read, written = asked.read_bytes + lost * asked.read_parts, written + lost * asked.write_parts
-    else:
-        beyond = asked.live_bytes / (machine.kept_tma if asked.way == "tma" else machine.kept) - 1
-        read = asked.read_bytes * (1 + machine.again * max(0.0, beyond)) + part * asked.read_parts
-        read += run * asked.read_runs
-        written *= 1 + machine.crowd * max(0.0, asked.streams / machine.pages - 1)
-    beyond = max(0.0, 1 - machine.kept / max(1.0, asked.spilled_bytes * asked.blocks * SMS))
-    read += asked.spilled_bytes * beyond
-    written += asked.spilled_bytes * max(machine.spilled, beyond)
-    memory = machine.read * read + machine.write * written + machine.mixed * min(read, written)
     waited = machine.barrier * asked.barriers + asked.own + machine.stored * asked.engine_stores
+    memory = _memory(asked, waited, machine)
     if asked.way:
         waited += machine.latency * (1 + machine.later * (asked.rounds - 1)) / asked.ahead
     held = machine.held_async if asked.way == "ca" else machine.held
@@ -140,10 +127,55 @@ def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
     }
 
 
+def _memory(asked: Demand, waited: float, machine: Constants) -> float:
+    """Cycles of the memory bandwidth, for a block that waits so long between its tiles."""
+    live = asked.live_bytes / machine.kept
+    read, written = float(asked.read_bytes), asked.written_bytes * (1 + _shares(asked, waited, machine))
+    if not asked.divided:
+        part, run = _partial(asked, machine)
+        beyond = asked.live_bytes / (machine.kept_tma if asked.way == "tma" else machine.kept) - 1
+        read = read * (1 + machine.again * max(0.0, beyond)) + part * asked.read_parts + run * asked.read_runs
+        written *= 1 + machine.crowd * max(0.0, asked.streams / machine.pages - 1)
+    elif asked.way:
+        read += machine.lost * live * asked.read_parts
+        written += machine.lost * live * asked.write_parts
+    beyond = max(0.0, 1 - machine.kept / max(1.0, asked.spilled_bytes * asked.blocks * SMS))
+    read += asked.spilled_bytes * beyond
+    written += asked.spilled_bytes * max(machine.spilled, beyond)
+    return machine.read * read + machine.write * written + machine.mixed * min(read, written)
+
+
+def _shares(asked: Demand, waited: float, machine: Constants) -> float:
+    """What pairs of lines, and of sectors, that are written in parts add, as a share of the written bytes."""
+    shares = machine.split * asked.write_split
+    if not asked.divided:
+        shares += machine.cut * asked.write_cut
+    elif not asked.way:
+        live = asked.live_bytes / machine.kept
+        shares += machine.met * live * asked.write_cut + machine.late * waited * asked.write_late
+    if asked.engine_stores:
+        return shares + machine.bulk * asked.write_apart
+    apart = machine.apart if not asked.divided else 0.0 if asked.way else machine.near
+    return shares + apart * asked.write_apart
+
+
+def _partial(asked: Demand, machine: Constants) -> tuple[float, float]:
+    """Bytes that a line which a run takes in part costs more, and a run."""
+    waits = asked.way == "ld" or (
+        asked.way in ("cg", "ca") and (asked.waited_for or asked.asked_rows > machine.meet)
+    )
+    if not waits:
+        return (machine.part_tma if asked.way == "tma" else machine.part), machine.run
+    if asked.beside:
+        return machine.part_beside, machine.run_beside
+    return machine.part_waited, machine.run_waited
+
+
 def pace(asked: Demand, machine: Constants = H200) -> tuple[float, str]:
     """Cycles of an SM a tile, and the pipe that is busiest."""
     each = pipes(asked, machine)
-    busy = _added((cycles for name, cycles in each.items() if name != "chain"), machine.overlap)
+    overlap = machine.overlap if asked.way else machine.written_only
+    busy = _added((cycles for name, cycles in each.items() if name != "chain"), overlap)
     return _added((busy, each["chain"]), machine.hidden), max(each, key=lambda name: each[name])
 
 

@@ -14,6 +14,7 @@ from layoutcheck.synthesis.pace import H200, pace, pipes
 from layoutcheck.synthesis.plans import Synthesis
 
 K = "gmem (?,?{div=8}):(?{div=8},1)"
+MN = "gmem (?{div=8},?):(1,?{div=8})"
 
 
 @pytest.fixture(scope="module")
@@ -128,14 +129,19 @@ def test_the_reason_names_what_is_not_told_apart_and_the_blocks_of_an_sm(plans: 
 
 
 def test_whole_lines_join_where_blocks_that_start_together_write_side_by_side() -> None:
-    """Measured (gmem plans of the evidence): cut pairs of lines and many rows at once cost nothing there.
+    """Measured (gmem plans of the evidence): many rows at once cost nothing there, nor do pairs of lines.
 
-    Lines that runs take in part do: L2 loses of them, on both sides, the more there are.
+    Lines that runs take in part do: L2 loses of them, on both sides, the more there are. Where nothing is
+    read it is the pairs.
     """
     for src in (K, "accumulator"):
         for plan in lc.synthesize("(64,48)", src, "gmem", dst=K).plans:
             asked = plan.demand
-            assert asked.divided and (asked.write_cut, asked.streams) == (0, 0)
+            assert asked.divided and (asked.write_cut, asked.streams) == (1, 0)
+            joined = pipes(asked._replace(write_cut=0))["memory"] == pipes(asked)["memory"]
+            assert joined == (src == K)
+            lost = pipes(asked._replace(write_parts=0))["memory"] < pipes(asked)["memory"]
+            assert lost == (src == K)
             lines = 64 * 6 / 4  # four rows of 96 bytes end or begin within three lines, six times
             assert asked.write_parts == lines and asked.read_parts == (0 if src == "accumulator" else lines)
             assert asked.live_bytes == asked.blocks * 132 * 64 * 128 * (1 if src == "accumulator" else 2)
@@ -160,6 +166,32 @@ def test_what_an_instruction_or_a_row_of_a_box_leaves_of_a_pair_is_written_again
     # Of rows that begin at 0, 96, ... two thirds are in whole pairs of sectors; rows of boxes have 32 bytes.
     assert (box.write_split, thin.write_split) == (0, pytest.approx(2 / 3)) and lanes.write_split < 0.05
     assert pipes(thin)["memory"] > pipes(thin._replace(write_split=0))["memory"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "stages", "dst", "late"),
+    [(64, 1, K, 0), (64, 2, K, 1), (64, 3, K, 2 / 3), (128, 2, K, 0), (64, 2, MN, 0)],
+)
+def test_a_pair_of_lines_that_a_block_fills_with_its_next_tile_is_late(
+    columns: int, stages: int, dst: str, late: float
+) -> None:
+    """Of three rows of 128 bytes, which begin at 0 and 384, two lie in one pair; along MN none follows."""
+    plans = lc.synthesize((192, columns), "accumulator", "gmem", dst=dst, stages=stages).plans
+    assert {round(plan.demand.write_late, 3) for plan in plans} == {round(late, 3)}
+    asked = plans[0].demand
+    slower, quicker = (pipes(asked._replace(own=own))["memory"] for own in (500, 100))
+    assert (slower > quicker) == (late > 0)
+
+
+def test_where_nothing_is_read_a_busy_pipe_is_hidden_behind_memory() -> None:
+    """A tile of 192 x 64 by threads of twice the wavefronts took 238 us, the other 246 (H200, seed 302)."""
+    found = {p.kind: p for p in lc.synthesize("(192,64)", "accumulator", "gmem", dst=K, stages=2).plans}
+    asked = found["stmatrix, K-contiguous, plain, universal"].demand
+    each = pipes(asked)
+    assert each["data"] > 0.4 * each["memory"]
+    assert pace(asked)[0] < 1.02 * each["memory"]
+    reads = asked._replace(way="cg", rounds=0.0, ahead=3)
+    assert pace(reads)[0] > 1.04 * pipes(reads)["memory"]
 
 
 def test_six_lanes_take_a_row_of_96_bytes() -> None:
