@@ -56,8 +56,8 @@ def _counted() -> str:
         f"For wgmma, {ran['better']} times an engine's threads take fewer wavefronts or cycles into our "
         f"layout than into a helper's. {ran['pairs']} of these pairs, drawn, ran on an H200: ncu counted "
         f"fewer wavefronts of ours in {ran['fewer']}, more in {ran['more']} (its loads take fewer of L1), as "
-        f"many as predicted in {ran['as_predicted']} of {ran['counted']} plans. The helper's layout takes {min(ratios):.1f} to {max(ratios):.1f} times as "
-        f"many, {median(ratios):.1f} at the median."
+        f"many as predicted in {ran['as_predicted']} of {ran['counted']} plans. The helper's layout takes "
+        f"{min(ratios):.1f} to {max(ratios):.1f} times as many, {median(ratios):.1f} at the median."
     )
 
 
