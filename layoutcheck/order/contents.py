@@ -24,7 +24,7 @@ from layoutcheck.dsl.lowered.record import Data
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, flat, number, wrap
 from layoutcheck.order.meaning import Meaning
-from layoutcheck.order.problems import lanes_in
+from layoutcheck.order.problems import Party, Problem, lanes_in
 from layoutcheck.order.watched import Event, Rests, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
@@ -39,6 +39,9 @@ INPUT = frozenset(
         "floating-point arithmetic on what all threads share is taken for 0",
     )
 )
+_AT_MBARRIERS = ("mbar_wait", "mbar_token", "mbar_arrive", "mbar_expect", "cp_arrive", "tc_commit")
+_SOURCE = "what is taken to lie at"
+_MOST_SOURCES = 100  # places of the input that are told from one another
 _PASSES = 5  # a number that decides what is stored comes one pass later
 _WORD = 4  # bytes
 _EACH = 1024  # what one element of the input is more than the one before
@@ -157,14 +160,44 @@ class Words:
         return agree
 
 
+def agree(problem: Problem, blocks: list[Watched]) -> bool:
+    """Whether both sides of a wait that never ends go by the same input.
+
+    Else input that fits may end it: a producer goes by offsets, and its consumer by lengths.
+    """
+    sides: dict[object, set[str]] = {}
+    for block in blocks:
+        for event in block.events:
+            if problem.second is not None and _meets(event, problem.second):
+                kind, op = event.meaning.kind, event.meaning.op
+                side = kind in ("mbar_wait", "mbar_token") if kind in _AT_MBARRIERS else op
+                rests = (sentence for _, sentence in block.reasons.read(event.rests))
+                sides.setdefault(side, set()).update(one for one in rests if one.startswith(_SOURCE))
+    first, *others = sides.values() or [set[str]()]
+    return all(other == first for other in others)
+
+
+def _meets(event: Event, party: Party) -> bool:
+    """Whether an event takes part in what a party waits for."""
+    kind, waits = event.meaning.kind, party.event.meaning.kind
+    if kind not in _AT_MBARRIERS or waits not in _AT_MBARRIERS:
+        return kind.partition("_")[0] == waits.partition("_")[0] != "mbar"
+    at = party.event.number_of(0, party.thread)
+    found = event.numbers(0, event.mask.size)[event.mask] if event.mask is not None else event.values[:1]
+    return bool(((np.asarray(found) ^ at) & (spaces.SHARED_BYTES - 1) == 0).any())
+
+
 def given(op: Operation, machine: Machine, out: int) -> Callable[[Event], None]:
-    """What a load from global memory brings: a function of the address alone."""
-    kind = parse_type(op.results[0].type)
+    """What a load from global memory brings: a function of the address alone, which it then rests on, too."""
+    kind, reasons = parse_type(op.results[0].type), machine.reasons
 
     def run(event: Event) -> None:
         value = machine.values[out]
         if kind.kind == "pointer" or kind.size_bytes == 8 or not isinstance(value, Data):
             return  # mostly a pointer: an object of its own
+        at = event.values[0]
+        told = at if isinstance(at, int) and len(reasons.known) < _MOST_SOURCES else f"of {op.start}"
+        machine.provenance[out] |= reasons.bit("static", f"{_SOURCE} {told}")
         _, offset = spaces.in_object("gmem", event.values[0])
         index = offset // max(1, kind.size_bytes)
         machine.values[out] = replace(value, number=_EACH * (1 + index % _EACH))

@@ -34,11 +34,11 @@ class Mbarriers:
         for place, group in self.places(warp, event, lanes):
             count = event.number_of(1, warp.first + group[0])
             party = self.world.party(warp, index, group[0], place[1], 8)
-            if not 1 <= count < 1 << 20:  # PTX ISA, mbarrier.init
+            if not event.guess and not 1 <= count < 1 << 20:  # PTX ISA, mbarrier.init
                 self.world.tell(Problem("count-out-of-range", None, party, [], {"count": count}))
             made = (warp.number, clocks.now(warp.number))
             barrier = self.known[place] = Mbarrier(clocks.new(), count, made, party, count)
-            barrier.phases = clocks.new()
+            barrier.phases, barrier.guess = clocks.new(), event.guess
         return True
 
     def invalidate(self, warp: Warp, _index: int, event: Event, lanes: int) -> bool:
@@ -59,6 +59,7 @@ class Mbarriers:
             operand = (
                 [event.number_of(1, warp.first + lane) for lane in group] if len(event.values) > 1 else []
             )
+            barrier.guess |= event.guess
             if form == "tx":
                 barrier.bytes += sum(operand)
                 barrier.expected.append((party, sum(operand)))
@@ -81,6 +82,8 @@ class Mbarriers:
 
     def come(self, barrier: Mbarrier, clock: Clock, count: int, party: Party) -> None:
         """`count` arrivals at once."""
+        if barrier.guess:
+            return
         if count > barrier.pending:
             facts: dict[str, int | str] = {
                 "count": barrier.count, "arrivals": barrier.count - barrier.pending + count,
@@ -179,6 +182,8 @@ class Mbarriers:
             barrier = self.find(place, warp, party)
             if barrier is None:
                 continue
+            if barrier.guess:
+                raise Undecided("how many arrivals its mbarrier waits for is loaded, and not known", event)
             parity = event.number_of(operands[1], warp.first + group[0]) & 1
             while barrier.phase & 1 == parity and barrier.pending == 0 and barrier.loads:
                 barrier.deliver()

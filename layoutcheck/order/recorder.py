@@ -21,6 +21,7 @@ MOST_EVENTS = 150_000  # of one block; a kernel that does more is judged by its 
 MOST_TILES = 4  # turns of a loop over tiles, which asks a scheduler for the next one
 HANDED_OUT = "the hardware hands out"
 _DATA = ("data", "blocked")
+_COUNTING = ("mbar_init", "mbar_arrive", "barrier", "barrier_arrive")  # arrivals, or threads that arrive
 
 
 class TooManyEvents(Exception):
@@ -93,6 +94,8 @@ class Recorder:
         left = None if meaning.op is None or meaning.kind != "read" else self.left(meaning.op)
         parts: dict[int, Meaning] = {}  # by their bytes
         parity = slots[1] if meaning.kind in ("mbar_wait", "mbar_token") and len(slots) > 1 else None
+        counting = meaning.kind in _COUNTING and meaning.facts.get("form") != "tx"
+        counts = slots[meaning.kind.startswith("mbar") :] if counting else []
 
         def write() -> Event | None:
             mask = machine.mask
@@ -122,6 +125,7 @@ class Recorder:
             )  # fmt: skip
             if parity is not None and self._loaded(machine.provenance[parity]):
                 event.guess = self.out.guessed = True
+            event.guess |= any(self.made_up(machine.provenance[slot]) for slot in counts)
             event.gathers = event.doubt and bool(copied) and not self.doubt(self._behind(copied))
             if box and not self.reasons.guessed(self._behind(box)):
                 event.box = tuple(number(machine.values[slot]) for slot in box)
@@ -205,3 +209,7 @@ class Recorder:
     def doubt(self, trust: int) -> bool:
         """Whether a single thread's own loaded value is behind it."""
         return trust != 0 and self.reasons.worst(trust) in _DATA
+
+    def made_up(self, trust: int) -> bool:
+        """Whether a value that only a run knows is behind it."""
+        return trust != 0 and self.reasons.worst(trust) not in ("static", "arguments")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.order.clocks import EARLIER, HAPPENED, Clock, earlier, merged
-from layoutcheck.order.problems import Party, Problem, of_lanes
+from layoutcheck.order.problems import Party, Problem, Undecided, of_lanes
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.waiting import NamedBarrier
 from layoutcheck.order.watched import Event
@@ -44,6 +44,8 @@ class Rendezvous:
         if self.released.get(warp.number) == index:
             del self.released[warp.number]
             return True
+        if event.guess:
+            raise Undecided("its number, or how many threads it waits for, is loaded, and not known", event)
         world, clocks = self.world, self.world.clocks
         number, threads = self._operands(event, warp, lanes)
         barrier = self.barriers.get((warp.block, number))

@@ -8,6 +8,7 @@ from functools import partial
 
 from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.order.budget import Budget, OutOfTime
+from layoutcheck.order.contents import agree
 from layoutcheck.order.engine import Outcome, run
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules import rule_of
@@ -70,6 +71,9 @@ class Replays:
                 self.problem = self.problem or self.teller.undecided(outcome.undecided)
                 continue
             problems = [one for one in outcome.problems if _counts(one, blocks, outcome)]
+            apart = [one for one in problems if one.kind in _ENDLESS and not agree(one, blocks)]
+            problems = [one for one in problems if one not in apart]
+            self.unchecked |= {self.teller.fits(one) for one in apart}
             self.tell(problems if others is None else self._again(problems, others, backwards))
             self.unchecked |= _unchecked(outcome, blocks)
             if outcome.stopped == "time":

@@ -81,6 +81,12 @@ class Teller:
         what = error.event.meaning.kind.replace("_", " ") if error.event is not None else ""
         return f"{frames[0]}: {what}: {error}" if frames else str(error)
 
+    def fits(self, problem: Problem) -> str:
+        """What is not said of a wait whose two sides go by other input."""
+        frames = self.frames(problem.second.event.meaning.site) if problem.second is not None else []
+        where = f"whether the wait at {frames[0]} ends" if frames else "whether a wait ends"
+        return f"{where}: what it waits for happens as often as other loaded values say"
+
 
 def _threads(party: Party) -> int:
     """How many threads of its block execute a party's operation; 0 for all."""

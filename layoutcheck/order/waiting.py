@@ -97,6 +97,7 @@ class Mbarrier:
     phases: int = 0  # the agent whose steps are the phases that are over
     arrivals: dict[int, int] = field(default_factory=dict)  # in this phase: warp -> its last step
     by_arrivals: list[dict[int, int]] = field(default_factory=list)  # of the phases that are over
+    guess: bool = False  # how many arrivals end a phase, or have come, is loaded and not known
 
     def over_for(self, steps: Any) -> int:
         """How many phases are over for a warp that knows these steps: it waited, or knows of all arrivals."""
