@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
+from math import inf
 from operator import or_
 from typing import Any
 
@@ -18,10 +19,11 @@ import numpy as np
 
 from layoutcheck.dsl.lowered.flow import Flow, Maker
 from layoutcheck.dsl.lowered.machine import Step
+from layoutcheck.dsl.lowered.most import most
 from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.dsl.lowered.removed import unrolled
 from layoutcheck.dsl.lowered.values import flat, number, select
-from layoutcheck.sources.mlir import Operation, Value
+from layoutcheck.sources.mlir import Operation, Value, integer
 
 WHOLE = 8  # iterations that are all run in full
 UNROLLED = 1024  # the same of a loop that the compiler will unroll
@@ -30,6 +32,12 @@ MOST_STEPS = 40_000  # operations of one outermost loop; once they are spent its
 MOST_CONSECUTIVE = 600_000  # the same where all iterations run in full
 _GUESSED = "a loop that ends by a value loaded at run time is followed for some turns"
 _BOUNDS = re.compile(r"\.(?:(?:min|max|rem)[su]i|and|sh[rl])|select")  # of an integer that is made
+_BELOW = {
+    2: 1,
+    3: 0,
+    6: 1,
+    7: 0,
+}  # arith.cmpi's predicates for "less": what a number is below a bound, at least
 CUT_SHORT = "a loop was cut short: a value that it ends by was assumed, or it is long"
 
 
@@ -48,6 +56,7 @@ class _For:
         self.whole, self.quick = flow.steps(block, fast), flow.quick(block)
         self.tags = frozenset() if fast else flow.tags_in(op.regions[0])
         self.own = flow.made_by(op) != ""  # the copy's own loop over its instructions
+        self.end = most(op.operands[1])
         self.most = UNROLLED if self.own or unrolled(op) else WHOLE
 
     def run(self) -> None:
@@ -56,7 +65,7 @@ class _For:
         start, stop, stride = (number(machine.values[slot]) for slot in self.bounds)
         bits = reduce(or_, (machine.provenance[slot] for slot in self.bounds))
         flow.move(self.enter, bits)
-        trips = _trips(start, stop, stride, flow.least_turns if bits else 0)
+        trips = _trips(start, stop, stride, self._least(start, stride) if bits else 0)
         outer, guard = machine.mask, machine.guard
         machine.guard = guard | bits
         count = trips if isinstance(trips, int) else int((trips if outer is None else trips[outer]).max())
@@ -82,6 +91,12 @@ class _For:
             flow.pretend(lambda: once(0, self.whole), bits)
             flow.move(self.enter, bits)
         flow.move(self.leave, bits)
+
+    def _least(self, start: Any, stride: Any) -> int:
+        """The turns that it has at least with other numbers, as far as constants do not bound its end."""
+        least = self.flow.least_turns
+        free = self.end == inf or not isinstance(start, int) or not isinstance(stride, int) or stride < 1
+        return least if free or not least else max(0, min(least, -(-(int(self.end) - start) // stride)))
 
     def _turns(self, trips: Any, count: int, once: Callable[[int, list[Step]], None]) -> None:
         """Its iterations: `count`, of a thread `trips` (an int where all threads have the same)."""
@@ -114,68 +129,103 @@ class _For:
             _advance(flow, self.again, mask)
 
 
-def _while(flow: Flow, op: Operation, fast: bool) -> Step:
-    machine, values, provenance = flow.machine, flow.machine.values, flow.machine.provenance
-    before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
-    last = terminator(before)
-    condition = flow.slots[last.operands[0]]
-    enter = flow.moves(op.operands, before.arguments, fast)
-    onward = flow.moves(last.operands[1:], after.arguments, fast)
-    again = flow.moves(terminator(after).operands, before.arguments, fast)
-    leave = flow.moves(last.operands[1:], op.results, fast)
-    whole = (flow.steps(before, fast), flow.steps(after, fast))
-    quick = (flow.quick(before), flow.quick(after))
-    tags = frozenset() if fast else flow.tags_in(op.regions[0]) | flow.tags_in(op.regions[1])
-    may = _may_go_on(flow, op, last.operands[0])
+class _While:
+    """An `scf.while`; `run` is its step."""
 
-    def run() -> None:
-        flow.move(enter)
+    def __init__(self, flow: Flow, op: Operation, fast: bool) -> None:
+        self.flow, self.op, self.fast = flow, op, fast
+        before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
+        last, around = terminator(before).operands, terminator(after).operands
+        self.condition = flow.slots[last[0]]
+        self.enter = flow.moves(op.operands, before.arguments, fast)
+        self.onward = flow.moves(last[1:], after.arguments, fast)
+        self.again = flow.moves(around, before.arguments, fast)
+        self.leave = flow.moves(last[1:], op.results, fast)
+        self.whole = flow.steps(before, fast), flow.steps(after, fast)
+        self.quick = flow.quick(before), flow.quick(after)
+        self.tags = frozenset() if fast else flow.tags_in(op.regions[0]) | flow.tags_in(op.regions[1])
+        self.could, self.may = _could_go_on(flow, last[0]), _may_go_on(flow, op, last[0])
+
+    def run(self) -> None:
+        """Run the loop, and as one that is not reached a body that no thread has met."""
+        flow, machine = self.flow, self.flow.machine
+        flow.move(self.enter)
         outer, guard, where = machine.mask, machine.guard, machine.iterations
-        mask, ended = outer, 0  # what the number of turns rests on
         _enter_loop(flow)
         try:
-            for k in range(MOST_ITERATIONS + 1):
-                every = flow.consecutive and op not in flow.ends_only
-                head, body = whole if not fast and (every or k < WHOLE) else (quick[0](), quick[1]())
-                if not fast and not every and k == WHOLE:
-                    flow.shortened.add(op)
-                machine.iterations = (*where, k)
-                flow.run(head)
-                inside = number(values[condition])
-                bits = provenance[condition]
-                machine.guard |= bits
-                ended |= bits
-                if bits and (k < flow.least_turns or (k < flow.most_guessed.get(op, 1) and may())):
-                    inside = 1
-                if isinstance(inside, int):
-                    if not inside & 1:
-                        break
-                else:
-                    mask = inside.astype(bool) if mask is None else mask & inside.astype(bool)
-                    if not mask.any():
-                        break
-                    machine.mask = mask
-                if _spent(flow, k) or (flow.consecutive and k and _ends(flow, op, k, bits)):
-                    break
-                flow.move(onward)
-                flow.run(body)
-                if machine.mask is outer:
-                    flow.move(again)
-                else:
-                    _advance(flow, again, machine.mask)
-            if not k and tags and id(whole[1]) not in machine.tried and not machine.met(tags):
-                machine.tried.add(id(whole[1]))
-                saved = [(t, values[t], provenance[t]) for _, t in enter]
-                flow.move(onward)
-                flow.pretend(lambda: flow.run(whole[1]), provenance[condition])
-                for slot, value, bits in saved:
-                    values[slot], provenance[slot] = value, bits
+            turns, ended = self._turns()
+            if not turns and self.tags and not machine.met(self.tags):
+                self._pretend()
         finally:
             machine.mask, machine.guard, machine.iterations = outer, guard, where
             flow.depth -= 1
-        flow.move(leave, ended)
+        flow.move(self.leave, ended)
 
-    return run
+    def _turns(self) -> tuple[int, int]:
+        """(its last turn, what the number of turns rests on)."""
+        flow, machine = self.flow, self.flow.machine
+        outer, where, ended = machine.mask, machine.iterations, 0
+        for k in range(MOST_ITERATIONS + 1):
+            every = flow.consecutive and self.op not in flow.ends_only
+            head, body = (
+                self.whole if not self.fast and (every or k < WHOLE) else (self.quick[0](), self.quick[1]())
+            )
+            if not self.fast and not every and k == WHOLE:
+                flow.shortened.add(self.op)
+            machine.iterations = (*where, k)
+            flow.run(head)
+            bits = machine.provenance[self.condition]
+            machine.guard |= bits
+            ended |= bits
+            if not self._goes_on(k, bits) or _spent(flow, k):
+                break
+            if flow.consecutive and k and _ends(flow, self.op, k, bits):
+                break
+            flow.move(self.onward)
+            flow.run(body)
+            if machine.mask is outer:
+                flow.move(self.again)
+            else:
+                _advance(flow, self.again, machine.mask)
+        return k, ended
+
+    def _goes_on(self, k: int, bits: int) -> bool:
+        """Whether any thread has turn `k`; those that have it are the mask then."""
+        flow, machine = self.flow, self.flow.machine
+        inside = number(machine.values[self.condition])
+        if bits and (
+            (k < flow.least_turns and self.could()) or (k < flow.most_guessed.get(self.op, 1) and self.may())
+        ):
+            return True
+        if isinstance(inside, int):
+            return bool(inside & 1)
+        mask = inside.astype(bool) if machine.mask is None else machine.mask & inside.astype(bool)
+        if not mask.any():
+            return False
+        machine.mask = mask
+        return True
+
+    def _pretend(self) -> None:
+        """Run the body as one that is not reached, once."""
+        flow, values, provenance = self.flow, self.flow.machine.values, self.flow.machine.provenance
+        if id(self.whole[1]) in flow.machine.tried:
+            return
+        flow.machine.tried.add(id(self.whole[1]))
+        saved = [(t, values[t], provenance[t]) for _, t in self.enter]
+        flow.move(self.onward)
+        flow.pretend(lambda: flow.run(self.whole[1]), provenance[self.condition])
+        for slot, value, bits in saved:
+            values[slot], provenance[slot] = value, bits
+
+
+def _could_go_on(flow: Flow, condition: Value) -> Callable[[], bool]:
+    """Whether a condition can hold with other numbers of the host: constants may bound what is compared."""
+    made, values = condition.definition, flow.machine.values
+    below = _BELOW.get(integer(made.attributes.get("predicate", "")) or 0) if made is not None else None
+    if made is None or made.name != "arith.cmpi" or below is None:
+        return lambda: True
+    slot, least = flow.slots[made.operands[0]], most(made.operands[1]) - below
+    return lambda: bool(np.min(number(values[slot])) <= least)
 
 
 def _may_go_on(flow: Flow, loop: Operation, condition: Value) -> Callable[[], bool]:
@@ -286,5 +336,5 @@ def _trips(start: Any, stop: Any, step: Any, least: int) -> Any:
 
 LOOPS: dict[str, Maker] = {
     "scf.for": lambda flow, op, fast: _For(flow, op, fast).run,
-    "scf.while": _while,
+    "scf.while": lambda flow, op, fast: _While(flow, op, fast).run,
 }
