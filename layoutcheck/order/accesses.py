@@ -26,7 +26,7 @@ class Accesses:
         self.kept: dict[int, list[tuple[bool, Any, Any]]] = {}  # warp -> (write, cells, records)
         self._cells: dict[int, Any] = {}
         self._owner: Any = None  # of each cell, the record of who wrote it since the last synchronisation
-        self._everywhere: set[int] = set()  # events in which every thread reaches its own block's memory
+        self._own: set[int] = set()  # events in which every thread reaches its own block's memory
         self._threads = np.arange(world.threads, dtype=np.int64)
 
     def add(self, warp: Warp, index: int, lanes: int) -> None:
@@ -39,20 +39,20 @@ class Accesses:
         if write or event.meaning.kind == "read":  # ldmatrix waits for all lanes of the warp
             self.world.loose[warp.number] = lanes | self.world.loose.get(warp.number, 0)
         mine = cells[warp.first : warp.first + 32]
-        if lanes == FULL and index in self._everywhere:
+        matrix = event.meaning.kind.startswith("matrix")
+        if lanes == FULL and index in self._own and not matrix:
             own = self._threads[warp.first : warp.first + 32] | index << 10
             self.kept.setdefault(warp.number, []).append((write, mine.ravel(), np.repeat(own, mine.shape[1])))
             return
         own = np.arange(warp.first, warp.first + len(mine), dtype=np.int64)
-        kind, count = event.meaning.kind, event.meaning.count
         chosen = (lanes >> _LANES[: len(mine)] & 1).astype(bool)
-        if kind.startswith("matrix"):
-            chosen &= np.arange(len(mine)) < count
+        if matrix:
+            chosen[event.meaning.count :] = False
         chosen &= mine[:, 0] >= 0
         if not chosen.any():
             return
         picked = mine[chosen]
-        if len(self.world.blocks) > 1:
+        if index not in self._own:
             self._of_peers(warp, index, picked[:, 0], np.flatnonzero(chosen))
         records = np.repeat(own[chosen] | (index << 10), picked.shape[1])
         self.kept.setdefault(warp.number, []).append((write, picked.ravel(), records))
@@ -137,7 +137,7 @@ class Accesses:
                 outside = (known < 0) | (offset + meaning.size > world.span) | (offset < 0)
                 if outside.any():
                     found = np.where(outside[:, None], -1, found)
-                elif len(world.blocks) == 1 and not meaning.kind.startswith("matrix"):
-                    self._everywhere.add(index)
+                elif (known == block).all():
+                    self._own.add(index)
         self._cells[index] = found
         return found

@@ -37,6 +37,7 @@ MOST_BYTES = 1 << 24  # of all accesses of one block
 _WIDEST = 16  # bytes of a cell
 _READS = ("read", "cp_async", "bulk_load")
 _WRITES = ("write", "bulk_store")
+_RECORD_BITS = 32  # of an event's number and what is left of its thread's
 _THREAD_BITS, _LANE_BITS = 10, 5  # of a record: the thread of a block, the lane of a warp
 
 
@@ -283,8 +284,8 @@ def _meetings(a: _Block, b: _Block, write: bool, bits: int = _THREAD_BITS) -> It
     _, one, other = np.intersect1d(ours[0], theirs[0], assume_unique=True, return_indices=True)
     if not one.size:
         return
-    pairs = np.stack([ours[1][one] >> bits, theirs[1][other] >> bits])
-    _, first = np.unique(pairs, axis=1, return_index=True)
+    pairs = (ours[1][one] >> bits << _RECORD_BITS) | (theirs[1][other] >> bits)
+    _, first = np.unique(pairs, return_index=True)
     for i in first.tolist():
         yield a.party(int(ours[1][one[i]])), b.party(int(theirs[1][other[i]]))
 

@@ -31,19 +31,24 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "", kind: st
             parties.append(Party(world.events[index], world.block_of[index], thread, address, world.cell))
         first, second = parties
         later = first.block == second.block and first.event.number > second.event.number
-        roles = first.event.turns < second.event.turns and not _by_one_warp(first.event, second.event)
-        in_sequence = not roles and _in_sequence(first.event.meaning.op, second.event.meaning.op)
-        if later and not kind and in_sequence and clash.kind != "lane":
+        if later and not kind and clash.kind != "lane" and _as_written(world, first.event, second.event):
             first, second = second, first  # as the program has it, whoever came first in this run
-        left = any(unused(world, one) for one in parties)
+        facts: dict[str, int | str] = {"memory": memory} if memory else {}
+        told = kind or _kind(clash, first, second)
+        if not kind and clash.kind == "race" and memory == "global":
+            told = "not-complete" if first.event.meaning.kind == "bulk_store" else "race"
+        if not kind and clash.kind != "lane" and _not_stored(world, first):
+            told, facts["cause"] = "not-complete", "no-tensor-wait"
+        problem = Problem(told, first, second, [], facts)
+        left = not world.is_new(problem) or any(unused(world, one) for one in parties)
         if not left and not _harmless(world, clash, first, second):
-            facts: dict[str, int | str] = {"memory": memory} if memory else {}
-            told = kind or _kind(clash, first, second)
-            if not kind and clash.kind == "race" and memory == "global":
-                told = "not-complete" if first.event.meaning.kind == "bulk_store" else "race"
-            if not kind and clash.kind != "lane" and _not_stored(world, first):
-                told, facts["cause"] = "not-complete", "no-tensor-wait"
-            world.tell(Problem(told, first, second, [], facts))
+            world.tell(problem)
+
+
+def _as_written(world: World, first: Event, second: Event) -> bool:
+    """Whether the program has them in one sequence, so that its order counts."""
+    roles = first.turns < second.turns and not _by_one_warp(world, first, second)
+    return not roles and _in_sequence(first.meaning.op, second.meaning.op)
 
 
 def _not_stored(world: World, party: Party) -> bool:
@@ -61,11 +66,15 @@ def _not_stored(world: World, party: Party) -> bool:
     return True
 
 
-def _by_one_warp(a: Event, b: Event) -> bool:
+def _by_one_warp(world: World, a: Event, b: Event) -> bool:
     """Whether some warp executes both: else they are parts of two roles, whichever the program has first."""
     if a.mask is None or b.mask is None:
         return True
-    return bool(np.isin(np.flatnonzero(a.mask) >> 5, np.flatnonzero(b.mask) >> 5).any())
+    key = id(a.mask), id(b.mask)  # the events of a block share their masks
+    if key not in world.together:
+        warps = [np.flatnonzero(mask) >> 5 for mask in (a.mask, b.mask)]
+        world.together[key] = bool(np.isin(*warps).any())
+    return world.together[key]
 
 
 def _in_sequence(a: Operation | None, b: Operation | None) -> bool:

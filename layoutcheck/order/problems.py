@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from layoutcheck.order.watched import Event
+from layoutcheck.sources.mlir import Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,16 @@ class Problem:
     parties: list[Party] = field(default_factory=list)
     facts: dict[str, int | str] = field(default_factory=dict)
     timeline: list[tuple[str, Party]] = field(default_factory=list)
+
+    @property
+    def pair(self) -> tuple[Operation | None, ...]:
+        """The operations of the two parties."""
+        return tuple(p and p.event.meaning.op for p in (self.first, self.second))
+
+    @property
+    def key(self) -> tuple[str, tuple[Operation | None, ...]]:
+        """One problem is kept of each kind and pair."""
+        return self.kind, self.pair
 
 
 def of_lanes(

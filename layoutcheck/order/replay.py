@@ -71,6 +71,7 @@ class World:
         self.exits: dict[int, Any] = {}  # what each warp knew when it exited
         self.remote: dict[tuple[int, int], tuple[int, Party]] = {}  # (block reached, warp) -> its last access
         self.fenced: dict[int, Clock] = {}  # warp -> what it knew at its last fence
+        self.together: dict[tuple[int, int], bool] = {}  # masks, by their ids: whether a warp has both
         self.narrow: dict[tuple[int, int], Party] = {}  # (from, to): an arrival released to `from` alone
         self.by_scopes = False  # such arrivals hand over nothing
         self.contradicted = False  # a load brought another number than its run was taken to load
@@ -107,14 +108,16 @@ class World:
         No real run goes on as one that is contradicted: of it only what is wrong with such a load is kept.
         """
         both = (problem.first, problem.second)
-        sites = tuple(p.event.meaning.op if p is not None else None for p in both)
-        key = (problem.kind, sites)
         real = not self.contradicted or any(p is not None and p.event.words for p in both)
-        if real and key not in self.problems and self.told[problem.kind] < MOST_PROBLEMS:
-            self.problems[key] = problem
+        if real and self.is_new(problem):
+            self.problems[problem.key] = problem
             self.told[problem.kind] += 1
         if problem.kind in _FATAL:
             raise Stopped
+
+    def is_new(self, problem: Problem) -> bool:
+        """Whether there is room for a problem, and none of its kind between the same places."""
+        return problem.key not in self.problems and self.told[problem.kind] < MOST_PROBLEMS
 
     def skip(self, why: str) -> None:
         """Note something that is not looked at."""

@@ -87,14 +87,14 @@ class Replays:
         All where there are none. What has happened with them once is not tried again. Raises OutOfTime, and
         has then told what did not have to be tried.
         """
-        wrong = {_pair(one) for one in problems if rule_of(one.kind).severity == "wrong"}
+        wrong = {one.pair for one in problems if rule_of(one.kind).severity == "wrong"}
         left = wrong - self.happened
-        sure = [one for one in problems if _pair(one) not in left]
+        sure = [one for one in problems if one.pair not in left]
         tried = False
         try:
             for blocks in others() if left else ():
                 tried = True
-                again = {_pair(one) for one in run(blocks, self.transfers, backwards, self.budget).problems}
+                again = {one.pair for one in run(blocks, self.transfers, backwards, self.budget).problems}
                 self.happened |= left & again
                 left -= again
                 if not left:
@@ -102,7 +102,7 @@ class Replays:
         except OutOfTime:
             self.tell(sure)
             raise
-        return [one for one in problems if not tried or _pair(one) not in left]
+        return [one for one in problems if not tried or one.pair not in left]
 
     def _only_seems(self, outcome: Outcome, longer: list[Watched] | None, backwards: bool) -> bool:
         """Whether what never ended may have waited for what was cut."""
@@ -140,10 +140,10 @@ class Replays:
         if not usual.narrow or usual.stopped:
             return []
         by_scopes = run(blocks, self.transfers, False, self.budget, gathers=True, by_scopes=True)
-        known = {_key(one) for one in usual.problems}
+        known = {one.key for one in usual.problems}
         found = []
         for one in by_scopes.problems:
-            if one.kind not in _USED or _key(one) in known or one.first is None or one.second is None:
+            if one.kind not in _USED or one.key in known or one.first is None or one.second is None:
                 continue
             arrival = by_scopes.narrow.get((one.first.block, one.second.block))
             if arrival is not None and one.first.event.meaning.kind in _WRITTEN:
@@ -183,14 +183,6 @@ def _kept(source: Iterator[list[Watched]], met: list[list[Watched]]) -> Iterator
     for one in source:
         met.append(one)
         yield one
-
-
-def _key(problem: Problem) -> tuple[object, ...]:
-    return problem.kind, *_pair(problem)
-
-
-def _pair(problem: Problem) -> tuple[object, ...]:
-    return tuple(p and p.event.meaning.op for p in (problem.first, problem.second))
 
 
 def _counts(problem: Problem, blocks: list[Watched], outcome: Outcome) -> bool:

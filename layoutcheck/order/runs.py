@@ -15,6 +15,7 @@ from functools import partial
 from layoutcheck.dsl.lowered.arguments import EXTENT, INNER_EXTENT, INTEGER, Extent
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.contents import Contents, followed
+from layoutcheck.order.crowded import crowded, plain
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.recorder import MOST_TILES
 from layoutcheck.order.trips import (
@@ -126,10 +127,30 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
         yield from _of(replace(found[0].cluster, token=1), True)
     rest = Budget(min(OTHERS_SECONDS, budget.left()))
     try:
-        yield from _with_other_numbers(replace(usual, budget=rest), found)
+        yield from _with_other_numbers(replace(usual, kernel=_lean(kernel, found[0]), budget=rest), found)
     except OutOfTime:
         if budget.left() <= 0:
             raise
+
+
+def _lean(kernel: WatchedKernel, run: Run) -> WatchedKernel:
+    """The kernel without accesses of global memory that a run has shown to concern no other thread or access.
+
+    They are most of what many kernels do, and matter with other numbers as little.
+    """
+    if any(crowd.cells.size or crowd.unsure for crowd in map(crowded, run.blocks)):
+        return kernel
+    events = [event for block in run.blocks for event in block.events]
+    decide = {event.meaning.op for block in run.blocks for event in block.deciding}
+    if any(event.bulk is not None or (event.meaning.op in decide and plain(event)) for event in events):
+        return kernel
+    left_out = {event.meaning.op for event in events if plain(event)} - decide
+    kept = {
+        op: m
+        for op, m in kernel.meanings.items()
+        if op not in left_out or m.reads or m.sets or m.after or m.more
+    }
+    return replace(kernel, meanings=kept)
 
 
 def _with_other_numbers(usual: Cluster, found: list[Run]) -> Iterator[Run]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from layoutcheck.order.clocks import HAPPENED, LANES, Clock
 
+_EVENT_BITS = 32  # of the number of an event
 Cells = npt.NDArray[np.int64]
 
 
@@ -56,6 +57,7 @@ class Shadow:
         self.by_proxy = np.zeros(cells, bool)
         self.readers: dict[int, tuple[Any, Any]] = {}  # component -> (step, record) of each cell
         self.proxy_readers: set[int] = set()
+        self.reach: dict[int, tuple[int, int]] = {}  # component -> from where to where its reads are
 
     def read(self, access: Access, clock: Clock) -> Iterator[Clash]:
         """Check a read and keep it."""
@@ -69,6 +71,9 @@ class Shadow:
             if access.asynchronous:
                 self.proxy_readers.add(access.component)
         found[0][access.cells], found[1][access.cells] = access.step, access.records
+        low, high = self.reach.get(access.component, (self.size, 0))
+        first, last = int(access.cells.min()), int(access.cells.max())
+        self.reach[access.component] = min(low, first), max(high, last)
 
     def write(self, access: Access, clock: Clock) -> Iterator[Clash]:
         """Check a write and keep it."""
@@ -77,7 +82,11 @@ class Shadow:
             return
         yield from self.after_write(access, clock)
         around = _around(cells)
+        first, last = int(cells.min()), int(cells.max())
         for component, (steps, records) in self.readers.items():
+            low, high = self.reach[component]
+            if last < low or high < first:
+                continue
             if around is not None and self._settled(component, int(steps[around].max()), access, clock):
                 continue
             seen = steps[cells]
@@ -152,8 +161,8 @@ class Shadow:
         """One for each pair of records."""
         places = np.flatnonzero(bad)
         later = np.broadcast_to(access.records, access.cells.shape)
-        pairs = np.stack([earlier[places] >> 10, later[places] >> 10])
-        _, first = np.unique(pairs, axis=1, return_index=True)
+        pairs = (earlier[places] >> 10 << _EVENT_BITS) | (later[places] >> 10)
+        _, first = np.unique(pairs, return_index=True)
         for i in places[first].tolist():
             yield Clash(kind, int(earlier[i]), int(later[i]), int(access.cells[i]), write_first)
 

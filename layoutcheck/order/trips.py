@@ -66,8 +66,9 @@ def variations(kernel: WatchedKernel, block: Watched, budget: Budget) -> Iterato
     integers = with_integers(kernel)
     if not integers and not any("?" in kind for kind in kernel.types):
         return
+    turning = replace(kernel, meanings={op: m for op, m in kernel.meanings.items() if m.kind in _TURNING})
     for extent in (EXTENT, LARGE_EXTENT):
-        equal = kernel.with_numbers(extent, extent)
+        equal = turning.with_numbers(extent, extent)
         if equal is None:
             return
         turns = trips([equal.watch(block.launch.index, block.token, budget)])
