@@ -6,13 +6,11 @@ docs/evidence/, and the output of every example on every page.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from docs.conversions import with_conversions
 from docs.drawn import pictures
@@ -21,12 +19,10 @@ from docs.latency import with_latency
 from docs.paces import with_paces
 from docs.reference import reference_pages
 from docs.results import evidence_pages
-from layoutcheck.reports.outputs import schemas
 from layoutcheck.rulebook import rules
 
 DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"
-SCHEMAS = DOCS.parent / "layoutcheck" / "reports" / "schemas"
 
 _SHOWN = re.compile(
     r"(<!-- explain output -->\n```\n\$ layoutcheck ([^\n]*)\n).*?(```\n<!-- end -->)", re.DOTALL
@@ -60,18 +56,6 @@ def readme() -> str:
     return refreshed(text[: found.start()] + found[1] + shown + found[3] + text[found.end() :])
 
 
-def laid_out(value: Any, depth: int = 0) -> str:
-    """JSON: what fits into a line of 110 columns has one, the rest a line for each of its parts."""
-    line = json.dumps(value)
-    if depth + len(line) <= 110 or not isinstance(value, (dict, list)):
-        return line
-    pad, (begin, end) = " " * (depth + 1), "{}" if isinstance(value, dict) else "[]"
-    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
-    parts = value.values() if isinstance(value, dict) else value
-    rows = (f"{pad}{name}{laid_out(part, depth + 1)}" for name, part in zip(names, parts, strict=True))
-    return "\n".join((begin, ",\n".join(rows), " " * depth + end))
-
-
 def pages() -> dict[Path, str]:
     """Every generated page: path -> text."""
     rows = [
@@ -85,9 +69,8 @@ def pages() -> dict[Path, str]:
     for path in sorted(DOCS.rglob("*.md")):
         if path not in out and path not in made:
             made[path] = with_latency(with_conversions(with_paces(path.read_text(encoding="utf-8"))))
-    shipped = {SCHEMAS / f"{name}.json": laid_out(one) + "\n" for name, one in schemas().items()}
     drawings = {DOCS / "pictures" / name: text for name, text in pictures().items()}
-    return out | {path: refreshed(text) for path, text in made.items()} | drawings | shipped
+    return out | {path: refreshed(text) for path, text in made.items()} | drawings
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from layoutcheck.findings import SCHEMA_VERSION
-from layoutcheck.reports.json import schema
-from layoutcheck.reports.outputs import schemas
+from layoutcheck.reports.outputs import OUTPUTS, schemas
 
 _SCHEMA = """# JSON
 
@@ -17,8 +16,16 @@ _SCHEMA = """# JSON
 not be used. `schema_version` is {version}: within a version fields may be added, and none is renamed or
 removed. [Other commands](#other-commands) print other objects.
 
-Every JSON output has a JSON Schema in the package, and the tests hold real outputs against it:
-`layoutcheck/reports/schema.json` for reports, `layoutcheck/reports/schemas/NAME.json` for the others.
+Every JSON output has a JSON Schema in the package, and the tests hold real outputs against it. This writes
+that of reports into a file; the names of the others are those of the headings below, such as `trace`:
+
+```python
+import json
+from layoutcheck.reports.outputs import schemas
+
+with open("report.schema.json", "w") as file:
+    json.dump(schemas()["report"], file)
+```
 
 The input of `check` is one object on each line. Its keys are the options of `explain`, with `_` for `-`:
 
@@ -58,17 +65,18 @@ command with several tables prints several kinds of lines. The other commands pr
 
 def schema_page() -> str:
     """docs/schema.md: a table of fields for each object."""
-    known = schema()["$defs"]
+    made = schemas()
+    known = made["report"]["$defs"]
     parts = [_SCHEMA.format(version=SCHEMA_VERSION)]
     for name, one in known.items():
         parts += _section(f"## {name}", one)
-    made = schemas()
     parts.append(_OTHERS)
-    for name, one in made.items():
-        parts.append(f"| {one['title'].removeprefix('layoutcheck ')} | [{name}](#{name}) |")
+    for name, (command, _) in OUTPUTS.items():
+        parts.append(f"| {command} | [{name}](#{name}) |")
     parts.append("")
-    for name, one in made.items():
+    for name in OUTPUTS:
         parts.append(f"### {name}\n")
+        one = made[name]
         for form in one.get("oneOf", [one]):
             parts += _table(_unversioned(form)) if "properties" in form else [f"{_type(form)}\n"]
     parts.append("## Parts of other commands' objects\n")
@@ -86,7 +94,7 @@ def _unversioned(form: dict[str, Any]) -> dict[str, Any]:
 def _section(heading: str, one: dict[str, Any]) -> list[str]:
     """A definition: its description, and its fields or its type."""
     told = [f"{heading}\n"] + ([f"{one['description']}\n"] if "description" in one else [])
-    fields = next((form for form in (one, *one.get("oneOf", ())) if "properties" in form), None)
+    fields = next((form for form in (one, *one.get("anyOf", ())) if "properties" in form), None)
     return told + (_table(fields) if fields else [f"{_type(one)}\n"])
 
 
@@ -111,8 +119,6 @@ def _type(value: dict[str, Any]) -> str:
     if "$ref" in value:
         name = value["$ref"].rsplit("/", 1)[-1]
         return f"[{name}](#{name.lower()})"
-    if "const" in value:
-        return f"`{json.dumps(value['const'])}`"
     if "enum" in value:
         return ", ".join(f"`{json.dumps(one)}`" for one in value["enum"])
     if "oneOf" in value or "anyOf" in value:

@@ -143,7 +143,7 @@ class Report(Page):
         return replace(self, analysis=self.analysis.lean())
 
     def to_dict(self) -> dict[str, Any]:
-        """As the JSON schema has it (`reports/schema.json`)."""
+        """As the JSON schema has it."""
         return {
             "schema_version": SCHEMA_VERSION,
             "subject": self.subject,

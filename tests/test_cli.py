@@ -20,7 +20,7 @@ from layoutcheck import rulebook
 from layoutcheck.check import Report
 from layoutcheck.cli import run
 from layoutcheck.markdown import wrapped
-from layoutcheck.reports.json import schema
+from layoutcheck.reports.report_shapes import schema
 from layoutcheck.whole import MARK
 
 ROOT = Path(__file__).parents[1]

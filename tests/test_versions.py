@@ -13,7 +13,7 @@ import layoutcheck as lc
 from layoutcheck import versions
 from layoutcheck.cli import run
 from layoutcheck.dsl.collect import Collector
-from layoutcheck.reports.json import schema
+from layoutcheck.reports.report_shapes import schema
 
 ROOT = Path(__file__).parents[1]
 

@@ -1,10 +1,9 @@
-"""Reports as JSON, one object a line; `schema.json` beside this module is their JSON Schema."""
+"""Reports as JSON, one object a line; `report_shapes.py` has their JSON Schema."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from layoutcheck.check import Report
@@ -12,13 +11,6 @@ from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
 from layoutcheck.reports.style import Style
 from layoutcheck.versions import MODELLED
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of one report."""
-    text = Path(__file__).with_name("schema.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
 
 
 def to_dict(outcome: Outcome) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What each command prints as JSON, and the JSON Schemas of it.
+"""What each command prints as JSON, as shapes, and the JSON Schemas of it.
 
-`explain` and `check` print reports, whose schema is written by hand (`schema.json`). The others are shapes,
-below; what a command makes of a dataclass is that dataclass. Their schemas are shipped in `schemas/`.
+What `explain` and `check` print stands in `report_shapes.py`. What a command makes of a dataclass is that
+dataclass.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from layoutcheck.gpu.races import RaceRun
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.result import Counts, Ran
 from layoutcheck.order.memory_map import MemoryMap
-from layoutcheck.reports.json import schema as report_schema
 from layoutcheck.reports.keys import describe
+from layoutcheck.reports.report_shapes import SHAPES, VERSION, definitions, schema
 from layoutcheck.reports.shapes import OrNull, Plus, Ref, Said, Schema, schema_of
 from layoutcheck.sources.traced import (
     Addresses,
@@ -27,9 +27,6 @@ from layoutcheck.sources.traced import (
 )
 from layoutcheck.synthesis.compiled import Compiled
 
-_VERSION = {
-    "schema_version": Said(Literal[SCHEMA_VERSION], "the version of this schema")  # pyrefly: ignore[not-a-type]
-}
 _VERDICT = Said(Ref("verdict"), "the worst of the findings")
 _JUDGED = {"verdict": _VERDICT, "findings": [Ref("finding")]}
 
@@ -196,7 +193,7 @@ OUTPUTS: dict[str, tuple[str, list[Any]]] = {
         {"summary": _SUMMARY},
     ]),
     "trace-memory": ("trace --memory", [
-        Plus(MemoryMap, {**_VERSION, "aliases": Said(list[tuple[int, int]], "uses that overlap in part")})
+        Plus(MemoryMap, {**VERSION, "aliases": Said(list[tuple[int, int]], "uses that overlap in part")})
     ]),
     "trace-lines": ("trace --lines", [
         {"kernel": str, "arch": str, "problem": Said(str, "why it could not be counted")},
@@ -216,7 +213,11 @@ OUTPUTS: dict[str, tuple[str, list[Any]]] = {
         {"finding": KernelFinding, "shown": Said(int | None, "the seed whose run fails"),
          "runs": list[RaceRun], "problem": str},
     ]),
-    "pytest": ("pytest --layoutcheck-output", [Ref("tested")]),
+    "pytest": ("pytest --layoutcheck-output", [{
+        **SHAPES["report"],
+        "tests": Said(list[str], "that compiled this copy"),
+        "confirmation?": Said({"machine": _MACHINE, **_CONFIRMATION}, "with --layoutcheck=confirm"),
+    }]),
     "banks": ("banks", [{
         "accesses": [{"access": str, "width_bits": int, "instructions": int, "wavefronts": int, "ideal": int,
                       "ways": Said(int, "lanes of one instruction that meet in a bank")}],
@@ -280,40 +281,20 @@ OUTPUTS: dict[str, tuple[str, list[Any]]] = {
 
 def schemas() -> dict[str, Schema]:
     """The JSON Schema of each output by its name: of one line, or of the one object that there is."""
-    return {name: _schema(name, *output) for name, output in OUTPUTS.items()}
+    return {"report": schema(), **{name: _schema(name, *output) for name, output in OUTPUTS.items()}}
 
 
 def _schema(name: str, command: str, lines: list[Any]) -> Schema:
     defs: dict[str, Schema] = {}
-    forms = [schema_of(_versioned(line), defs) for line in lines]
-    known = report_schema()["$defs"] | {"tested": _tested()}
-    for part, one in [*((name, form) for form in forms), *defs.items(), ("tested", known["tested"])]:
+    forms = [schema_of({**VERSION, **line} if isinstance(line, dict) else line, defs) for line in lines]
+    for part, one in [*((name, form) for form in forms), *defs.items()]:
         describe(one, part)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"https://layoutcheck.dev/schema/{name}-{SCHEMA_VERSION}.json",
         "title": f"layoutcheck {command}",
         **(forms[0] if len(forms) == 1 else {"oneOf": forms}),
-        "$defs": _used([*forms, *defs.values()], known) | defs,
-    }
-
-
-def _versioned(line: Any) -> Any:
-    return {**_VERSION, **line} if isinstance(line, dict) else line
-
-
-def _tested() -> Schema:
-    """A report, and what the tests did with its copy."""
-    report = report_schema()["$defs"]["report"]
-    more = {
-        "tests": Said(list[str], "that compiled this copy"),
-        "confirmation?": Said({"machine": _MACHINE, **_CONFIRMATION}, "with --layoutcheck=confirm"),
-    }
-    made = schema_of(more, {})
-    return {
-        **report,
-        "properties": report["properties"] | made["properties"],
-        "required": [*report["required"], *made["required"]],
+        "$defs": _used([*forms, *defs.values()], definitions()) | defs,
     }
 
 

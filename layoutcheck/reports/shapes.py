@@ -8,12 +8,13 @@ with `?`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 Schema = dict[str, Any]
-_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null", None: "null"}
 
 
 class Ref(NamedTuple):
@@ -23,10 +24,11 @@ class Ref(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A shape with its description."""
+    """A shape with its description, and with JSON Schema's own words for what its values are limited to."""
 
     shape: Any
     text: str
+    limits: Mapping[str, Any] = MappingProxyType({})
 
 
 class Plus(NamedTuple):
@@ -36,22 +38,30 @@ class Plus(NamedTuple):
     more: dict[str, Any]
 
 
-class OrNull(NamedTuple):
+class Either:
+    """One of several shapes."""
+
+    def __init__(self, *shapes: Any) -> None:
+        self.shapes = shapes
+
+
+class OrNull(Either):
     """A shape, or null."""
 
-    shape: Any
+    def __init__(self, shape: Any) -> None:
+        super().__init__(shape, None)
 
 
 def schema_of(shape: Any, defs: dict[str, Schema]) -> Schema:
     """The JSON Schema of a shape; dataclasses go into `defs` by name."""
     if isinstance(shape, Said):
-        return {**schema_of(shape.shape, defs), "description": shape.text}
+        return {**schema_of(shape.shape, defs), **shape.limits, "description": shape.text}
     if isinstance(shape, Ref):
         return {"$ref": f"#/$defs/{shape.name}"}
     if isinstance(shape, Plus):
         return _object({**shape.more, **_fields(shape.kind)}, defs)
-    if isinstance(shape, OrNull):
-        return _any_of([schema_of(shape.shape, defs), {"type": "null"}])
+    if isinstance(shape, Either):
+        return _any_of([schema_of(one, defs) for one in shape.shapes])
     if isinstance(shape, dict):
         return _object(shape, defs)
     if isinstance(shape, list):

@@ -10,8 +10,9 @@ import pytest
 
 from layoutcheck.catalogue import Answer, answers
 from layoutcheck.catalogue.symptoms import is_prose, layouts
-from layoutcheck.reports.json import schema, to_dict
+from layoutcheck.reports.json import to_dict
 from layoutcheck.reports.outcome import Explained
+from layoutcheck.reports.report_shapes import schema
 from layoutcheck.sources.diagnostics import read_errors
 
 

@@ -12,8 +12,8 @@ import pytest
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.result import Counts, Ran, Result
-from layoutcheck.reports.json import schema
 from layoutcheck.reports.junit_xml import render
+from layoutcheck.reports.report_shapes import schema
 from layoutcheck.reports.style import Style
 from tests.test_options import MODES, world  # noqa: F401 (a fixture)
 

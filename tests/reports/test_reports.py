@@ -17,9 +17,10 @@ from layoutcheck.errors import InputError
 from layoutcheck.formats import FORMATS
 from layoutcheck.reports import renderer
 from layoutcheck.reports.drawing import differs, draw
-from layoutcheck.reports.json import schema, to_dict
+from layoutcheck.reports.json import to_dict
 from layoutcheck.reports.outcome import Failure, Message, exit_status
 from layoutcheck.reports.pointing import mode_spans, underline
+from layoutcheck.reports.report_shapes import schema
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
 from layoutcheck.reports.told import headline
