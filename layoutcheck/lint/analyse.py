@@ -7,12 +7,13 @@ from typing import Any
 
 from layoutcheck import cells
 from layoutcheck.lint import notebook
-from layoutcheck.lint.finding import LintFinding, from_dict
+from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.rules import rules
 from layoutcheck.lint.sites import Site, sites
 from layoutcheck.lint.source import Module
 from layoutcheck.lint.suppressions import Mark, Suppressions
 from layoutcheck.lint.text import Unreadable, decode
+from layoutcheck.stored import reader
 
 UNREADABLE = "LC910"
 _WORDS = (b"cute", b"cutlass")
@@ -29,33 +30,13 @@ class Reading:
     relevant: bool = True  # whether the file mentions CuTe at all
     marks: tuple[Mark, ...] = ()  # the comments that silence findings
 
-    def to_dict(self) -> dict[str, Any]:
-        """For the cache."""
-        return {
-            "findings": [finding.to_dict() for finding in self.findings],
-            "silenced": self.silenced,
-            "sites": [site.to_dict() for site in self.sites],
-            "lines": self.lines,
-            "relevant": self.relevant,
-            "marks": [mark.to_dict() for mark in self.marks],
-        }
-
 
 def from_cache(stored: dict[str, Any], path: str) -> Reading:
     """The analysis that was stored, of a file that may have moved since."""
-    found = tuple(map(from_dict, stored["findings"]))
-    if not path.endswith(cells.SUFFIX):
-        found = tuple(replace(each, path=path) for each in found)
-    else:
-        found = tuple(replace(each, path=cells.moved(each.path, path)) for each in found)
-    return Reading(
-        found,
-        stored["silenced"],
-        tuple(Site(**each) for each in stored["sites"]),
-        stored["lines"],
-        stored["relevant"],
-        tuple(Mark.of(each) for each in stored["marks"]),
-    )
+    made: Reading = reader(Reading)(stored)
+    notebook = path.endswith(cells.SUFFIX)
+    found = (replace(one, path=cells.moved(one.path, path) if notebook else path) for one in made.findings)
+    return replace(made, findings=tuple(found))
 
 
 def analyse(raw: bytes, path: str) -> Reading:

@@ -83,7 +83,7 @@ class Cache:
         return None
 
     def put(self, key: str, value: Any) -> None:
-        """Store a value that JSON can hold."""
+        """Store a value that JSON can hold; it may hold sets of what can be sorted."""
         if self._file is not None:
             self._entries[key] = value
             self._changed = True
@@ -96,7 +96,7 @@ class Cache:
             self._folder.mkdir(parents=True, exist_ok=True)
             _own(self._folder / ".gitignore").write_text("*\n", encoding="utf-8")
             kept = dict(list(self._entries.items())[-_KEEP:])
-            text = json.dumps({"tool": tool_version(), "entries": kept})
+            text = json.dumps({"tool": tool_version(), "entries": kept}, default=sorted)
             write_whole(_own(self._file), text.encode("utf-8"))
 
 

@@ -6,7 +6,7 @@ import contextlib
 import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,7 +109,7 @@ def read(paths: Sequence[str], cache: Cache, workers: int, progress: Progress | 
         fresh = _all(todo, workers, progress, len(paths))
         for (path, key, _), reading in zip(todo, fresh, strict=True):
             done[path] = reading
-            cache.put(key, reading.to_dict())
+            cache.put(key, asdict(reading))
     return [File(path, done[path]) for path in paths]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from layoutcheck.findings import rank
@@ -41,14 +41,3 @@ class LintFinding:
     def order(self) -> tuple[Any, ...]:
         """Findings are listed in this order, whatever order they were found in."""
         return (self.path, self.line, self.column, *rank(self.code, self.severity), self.title)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON and for the cache."""
-        return asdict(self)
-
-
-def from_dict(stored: dict[str, Any]) -> LintFinding:
-    """The finding that `to_dict` stored."""
-    given, edit = dict(stored), stored.get("edit")
-    given["edit"] = None if edit is None else Edit(**edit)
-    return LintFinding(**given)

@@ -6,11 +6,12 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.text import Unreadable, decode, parsed
 from layoutcheck.regular import read_regular
+from layoutcheck.stored import reader
 
 _BUILDERS = ("jit", "kernel", "compile")
 COMPILE = "cutlass.cute.compile"
@@ -158,14 +159,8 @@ def kept_outline(path: str, cache: Cache) -> Outline:
     except OSError:
         return Outline()
     key = digest("outline", tool_version(), raw)
-    made: Outline | None = cache.get(key, _stored)
+    made: Outline | None = cache.get(key, reader(Outline))
     if made is None:
         made = outline(raw)
         cache.put(key, asdict(made))
     return made
-
-
-def _stored(of: dict[str, Any]) -> Outline:
-    """The outline that the cache has as a dictionary."""
-    exports = tuple((a, b) for a, b in of["exports"])
-    return Outline(tuple(of["names"]), exports, of["kernels"], of["tests"], of["main"], tuple(of["calls"]))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from layoutcheck.lint.scopes import Call
 from layoutcheck.lint.source import Module
@@ -21,10 +20,6 @@ class Site:
     column: int
     call: str
     cell: int = 0  # of a notebook
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON and for the cache."""
-        return asdict(self)
 
 
 def is_cute(module: Module, call: Call) -> bool:

@@ -7,10 +7,9 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.markdown import rule_files
@@ -30,18 +29,6 @@ class Mark:
     codes: tuple[str, ...]
     lines: tuple[int, ...]
     used: set[str] = field(default_factory=set)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For the cache."""
-        return {**asdict(self), "used": sorted(self.used)}
-
-    @classmethod
-    def of(cls, stored: dict[str, Any]) -> Mark:
-        """The mark that `to_dict` stored."""
-        return cls(
-            stored["line"], stored["column"], tuple(stored["codes"]), tuple(stored["lines"]),
-            set(stored["used"]),
-        )  # fmt: skip
 
 
 class Suppressions:

@@ -46,7 +46,7 @@ def as_json(result: Result, style: Style) -> str:
     """One object: findings, counts and notes."""
     made = {
         "schema_version": SCHEMA_VERSION,
-        "findings": [finding.to_dict() for finding in result.findings],
+        "findings": [asdict(finding) for finding in result.findings],
         "counts": {
             **asdict(result.counts),
             **{
