@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic
@@ -57,25 +57,10 @@ def make_tma(
     if session is None:
         with Session() as session:
             return make_tma(copies, lower=lower, timeout=timeout, session=session)
-    found: dict[int, dict[str, Any]] = {}
-    for task, indexed in (("tma", False), ("tma_rows", True)):
-        which = [i for i, (copy, _, _) in enumerate(copies) if (copy.index is not None) == indexed]
-        items = [item(*copies[i], lower) for i in which]
-        found.update(zip(which, session.ask(task, items, timeout) if items else (), strict=True))
-    return [
-        MadeTma(
-            answer.get("error", ""),
-            answer.get("died", 0),
-            tuple(answer.get("words", ())),
-            answer.get("atom", ""),
-            answer.get("coord", ""),
-            answer.get("here", ""),
-            answer.get("there", ""),
-            answer.get("rows", ""),
-            answer.get("ptx", ""),
-        )
-        for _, answer in sorted(found.items())
-    ]
+    answers = session.ask("tma", [item(*one, lower) for one in copies], timeout)
+    names = [one.name for one in fields(MadeTma)]
+    made = [MadeTma(**{name: answer[name] for name in names if name in answer}) for answer in answers]
+    return [replace(one, words=tuple(one.words)) for one in made]
 
 
 def item(copy: Copy, instance: Copy, base: int, lower: bool) -> dict[str, Any]:

@@ -16,7 +16,6 @@ parse    parse a function of the given arguments and body: what their operations
 build    call the DSL's own Python function (`cute.copy`, `cute.autovec_copy`, ...), then verify (5 ms)
 lower    build inside a kernel, run the DSL's pipeline for `arch`, answer its PTX (25 ms)
 tma      make_tiled_tma_atom, tma_partition and cute.copy: the tensor map's words and PTX (40 ms)
-tma_rows the same of gather4 and scatter4
 passes   run the DSL's first passes on a traced module (100 ms)
 compile  run the DSL's whole pipeline on a traced module, answer its PTX (1 s)
 program  compile a program of ours: its registers and PTX (150 ms)
@@ -49,7 +48,6 @@ from layoutcheck.dsl.tasks.passes import lower_traced
 from layoutcheck.dsl.tasks.program import compile_program
 from layoutcheck.dsl.tasks.room import room
 from layoutcheck.dsl.tasks.tensor_map import tma
-from layoutcheck.dsl.tasks.tma_rows import tma_rows
 from layoutcheck.dsl.tasks.verify import parse, verify
 from layoutcheck.versions import installed
 
@@ -59,7 +57,6 @@ TASKS: dict[str, Callable[[Item], Item]] = {
     "parse": parse,
     "build": build,
     "tma": tma,
-    "tma_rows": tma_rows,
     "passes": lower_traced,
     "room": room,
     "compile": compile_module,
@@ -73,7 +70,6 @@ BATCH = {
     "build": 2_000,
     "lower": 128,
     "tma": 128,
-    "tma_rows": 128,
     "passes": 16,
     "room": 16,
     "compile": 4,
@@ -83,7 +79,6 @@ BATCH = {
 _IMPORTS = {
     "passes": ("cutlass._mlir.passmanager",),
     "tma": ("layoutcheck.dsl.lowered.integers",),
-    "tma_rows": ("layoutcheck.dsl.lowered.integers",),
 }
 _DIALECT = re.compile(r'["!#](\w+)\.')  # of operations, types and attributes
 _WORDS = 2000  # bytes of what a dying compiler says

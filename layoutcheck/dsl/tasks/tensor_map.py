@@ -8,12 +8,12 @@ tile it is are parameters too: the DSL dies on a tile known when it compiles.
 
 An item: gmem, smem (memref types), tiler, coord, kind, internal (an element type or ""), described (a layout
 or composed layout), arch, base, values (run-time leaves of gmem, left to right), lower (whether PTX is
-wanted), im2col (the convolution of an im2col copy, else left out).
+wanted), im2col (the convolution of an im2col copy, else left out), index (the type of the tensor of row
+numbers of gather4 and scatter4, which host and kernel take as well; "" for none).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from layoutcheck.dsl.tasks import Item
@@ -22,17 +22,12 @@ from layoutcheck.dsl.tasks.lower import dumped_ptx, entry_of, run_pipeline
 
 
 def tma(item: Item) -> Item:
-    """{"atom", "coord", "words", "src", "dst", "ptx"} or {"error", "stage"}."""
-    return made(item, _host, _kernel)
-
-
-def made(item: Item, host: Callable[[Item], Item], kernel: Callable[[Item, Item], Item]) -> Item:
-    """What the host's part and the kernel's answer together, or the DSL's error and its stage."""
+    """{"atom", "coord", "words", "here", "there", "rows", "ptx"} or {"error", "stage"}."""
     stage = "make_tiled_tma_atom"
     try:
-        found = host(item)
+        found = _host(item)
         stage = "cute.copy"
-        found.update(kernel(item, found))
+        found.update(_kernel(item, found))
     except Exception as caught:
         return {**python_error(caught), "stage": stage}
     return found
@@ -46,6 +41,9 @@ _CLASSES = {
     "im2col load": "CopyBulkTensorIm2ColG2S",
     "im2col load.multicast": "CopyBulkTensorIm2ColG2SMulticast",
     "im2col store": "CopyBulkTensorIm2ColS2G",
+    "rows load": "CopyBulkTensor2DGather4G2S",
+    "rows load.multicast": "CopyBulkTensor2DGather4G2SMulticast",
+    "rows store": "CopyBulkTensor2DScatter4S2G",
 }
 
 
@@ -53,11 +51,15 @@ def _class(item: Item, suffix: str) -> Any:
     """The DSL's class of the operation, with its "Op", or "NonExecTrait"."""
     from cutlass.cute.nvgpu import cpasync
 
-    mode = "im2col" if "im2col" in item else "tiled"
+    mode = "im2col" if "im2col" in item else "rows" if item["index"] else "tiled"
     return getattr(cpasync.copy, _CLASSES[f"{mode} {item['kind']}"] + suffix)
 
 
 def _op(item: Item) -> Any:
+    """The operation, made for the item's architecture, which its constructor looks at."""
+    from cutlass.base_dsl.dsl import BaseDSL
+
+    BaseDSL._get_dsl().envar.arch = item["arch"]
     return _class(item, "Op")()
 
 
@@ -70,23 +72,13 @@ def numeric(name: str) -> Any:
 
 
 def _host(item: Item) -> Item:
-    from cutlass.cute.nvgpu import cpasync
-
-    make = cpasync.make_im2col_tma_atom if "im2col" in item else cpasync.make_tiled_tma_atom
-    return written(item, make, _op(item), **_convolution(item))
-
-
-def written(item: Item, make: Callable[..., Any], op: Any, index: str = "", **more: Any) -> Item:
-    """The atom that `make` makes of the operation, its coordinate tensor, and the words of its tensor map.
-
-    `index` is the type of a tensor of row numbers, `more` what else `make` wants to know.
-    """
+    """The atom, its coordinate tensor, and the words of its tensor map."""
     from cutlass._mlir import ir
     from cutlass.cute.nvgpu import cpasync
 
     described = item["described"]
     name = "composed_layout" if described.startswith("S<") else "layout"
-    rows = f", %i: {index}" if index else ""
+    rows = f", %i: {item['index']}" if item["index"] else ""
     module = ir.Module.parse(
         f"module attributes {{gpu.container_module}} {{ func.func @host(%g: {item['gmem']}, "
         f"%p: !cute.ptr<i8, gmem, align<64>>{rows}) "
@@ -96,11 +88,10 @@ def written(item: Item, make: Callable[..., Any], op: Any, index: str = "", **mo
     layout, end = block.operations[0].results[0], block.operations[1]
     with ir.InsertionPoint(end):
         gmem, place, *numbers = block.arguments
-        if numbers:
-            more["gmem_coord_tensor"] = numbers[0]
-        atom, coords = make(
-            op, gmem, layout, tuple(item["tiler"]), internal_type=numeric(item["internal"]), **more
-        )
+        make = cpasync.make_im2col_tma_atom if "im2col" in item else cpasync.make_tiled_tma_atom
+        more = {"gmem_coord_tensor": numbers[0]} if numbers else _convolution(item)
+        internal = numeric(item["internal"])
+        atom, coords = make(_op(item), gmem, layout, tuple(item["tiler"]), internal_type=internal, **more)
         cpasync.copy_tensormap(atom, place)
     types = {"atom": str(atom._trait.value.type), "coord": str(coords.type)}
     module.operation.verify()
@@ -165,44 +156,54 @@ def _kernel(item: Item, host: Item) -> Item:
     """The partition's types and the PTX of a kernel (tensor map, shared tensor, barrier)."""
     from cutlass import Int16, Int32, cute
     from cutlass._mlir import ir
-    from cutlass.cute.nvgpu import cpasync
 
-    coords = host["coord"]
-    mask = ", %m: i16" if item["kind"] == "load.multicast" else ""
-    dynamic = "?" in coords  # extents and steps known at run time: parameters of the kernel
-    im2col = "im2col" in item
-    place = ", %i: i32, %j: i32" if im2col else ""
+    indexed, im2col, multicast = bool(item["index"]), "im2col" in item, item["kind"] == "load.multicast"
     module = ir.Module.parse(
         "module attributes {gpu.container_module} { gpu.module @m { cuda.kernel @k0("
-        f"%a: {host['atom']} {{cute_nvgpu.grid_constant}}, %c: {coords}, %s: {item['smem']}, "
-        f"%b: !cute.ptr<i64, smem, align<8>>{place}{mask}) attributes {{cute.kernel, gpu.kernel, "
-        "nvvm.reqntid = array<i32: 32, 1, 1>} { return } } }"
+        f"%a: {host['atom']} {{cute_nvgpu.grid_constant}}, %c: {host['coord']}, "
+        + f"%x: {item['index']}, " * indexed
+        + f"%s: {item['smem']}, %b: !cute.ptr<i64, smem, align<8>>"
+        + ", %i: i32, %j: i32" * im2col
+        + ", %m: i16" * multicast
+        + ") attributes {cute.kernel, gpu.kernel, nvvm.reqntid = array<i32: 32, 1, 1>} { return } } }"
     )
     kernel = module.body.operations[0].regions[0].blocks[0].operations[0]
     block = kernel.regions[0].blocks[0]
-    load = item["kind"].startswith("load")
     with ir.InsertionPoint(block.operations[len(block.operations) - 1]):
-        atom, tensor, shared, barrier, *others = block.arguments  # wrapping them builds operations
+        atom, tensor, *others = block.arguments  # wrapping them builds operations
+        index = others.pop(0) if indexed else None
+        shared, barrier, *others = others
         copy_atom = cute.CopyAtom(_op(item), _class(item, "NonExecTrait")(getattr(atom, "value", atom)))
-        coord = tuple(map(Int32, others[:2])) if im2col else tuple(item["coord"])
-        tiler = tuple(item["tiler"])
-        more = 0 if im2col else cute.rank(tensor) - len(tiler)  # a tiler of the first modes alone
-        tile = cute.local_tile(tensor, tiler + (1,) * more, coord + (0,) * more)
-        here, there = cpasync.tma_partition(
-            copy_atom,
-            0,
-            cute.make_layout(1),
-            cute.group_modes(shared, 0, cute.rank(shared)),
-            cute.group_modes(tile, 0, len(tiler) + more),
-        )
-        if load:
-            named = {"mcast_mask": Int16(others[-1])} if mask else {}
-            cute.copy(copy_atom, there, here, tma_bar_ptr=barrier, **named)
+        tiler, coord = tuple(item["tiler"]), tuple(item["coord"])
+        if im2col:
+            coord = tuple(map(Int32, others[:2]))
+        elif not indexed:  # a tiler of the first modes alone
+            more = cute.rank(tensor) - len(tiler)
+            tiler, coord = tiler + (1,) * more, coord + (0,) * more
+        here, there, *rows = _partition(copy_atom, shared, tensor, index, tiler, coord)
+        beyond = [there, *rows] if rows else there
+        if item["kind"].startswith("load"):
+            named = {"mcast_mask": Int16(others[-1])} if multicast else {}
+            cute.copy(copy_atom, beyond, here, tma_bar_ptr=barrier, **named)
         else:
-            cute.copy(copy_atom, here, there)
-    types = {"there": str(there.type), "here": str(here.type), "dynamic": dynamic}
+            cute.copy(copy_atom, here, beyond)
+    types = {"there": str(there.type), "here": str(here.type), "rows": "".join(str(one.type) for one in rows)}
     module.operation.verify()
     if not item["lower"]:
         return types
     run_pipeline(module, item["arch"])
     return {**types, "ptx": entry_of(dumped_ptx(), "k0")}
+
+
+def _partition(atom: Any, shared: Any, tensor: Any, index: Any, tiler: Any, coord: Any) -> list[Any]:
+    """One tile as the DSL partitions it: of the shared, of the coordinate and of the index tensor."""
+    from cutlass import cute
+    from cutlass.cute.nvgpu import cpasync
+
+    smem, one_block = cute.group_modes(shared, 0, cute.rank(shared)), cute.make_layout(1)
+    if index is not None:
+        divided = [cute.zipped_divide(one, tiler) for one in (tensor, index)]
+        here, *there = cpasync.tma_partition(atom, 0, one_block, smem, divided)
+        return [here, *(one[(None, coord)] for one in there)]
+    tile = cute.group_modes(cute.local_tile(tensor, tiler, coord), 0, len(tiler))
+    return list(cpasync.tma_partition(atom, 0, one_block, smem, tile))
