@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import jsonschema
 import numpy as np
 import pytest
 
-import layoutcheck.reports
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
@@ -19,6 +16,7 @@ from layoutcheck.check import Report, check
 from layoutcheck.copies.moves import NOTHING
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.tma import prepare
+from layoutcheck.reports.report_shapes import schema
 from layoutcheck.sources.request import build
 from tests.tma_miscompiles import g, s
 
@@ -167,8 +165,7 @@ def test_the_report_names_the_index_tensor_in_every_format() -> None:
     report = checked(MISCOMPILES["wrong-mode"][0])
     assert report.to_dict()["copy"]["index"]["layout"] == "(256,256):(0,1)"
     assert report.findings[0].where.operand == "index"
-    schema = json.loads(Path(layoutcheck.reports.__file__).with_name("schema.json").read_text("utf-8"))
-    jsonschema.validate(report.to_dict(), schema)
+    jsonschema.validate(report.to_dict(), schema())
 
 
 def test_a_gpu_is_not_asked() -> None:
