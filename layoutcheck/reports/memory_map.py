@@ -111,7 +111,7 @@ def picture(one: MemoryMap) -> Picture:
     body = []
     for region in one.regions:
         x, w = _LEFT + region.start * wide, max(1.0, region.size * wide)
-        body.append(svg.element("rect", x=x, y=0.0, width=w, height=_HIGH + 20, class_="lc-cell"))
+        body.append(svg.rect(x, 0.0, w, _HIGH + 20, "lc-cell"))
         body.append(svg.text(x + 3, 12, f"{region.name}: {region.size:,} B", "lc-s lc-u"))
     each = _HIGH / max(1, one.events)
     for number, use in enumerate(one.uses):
@@ -119,9 +119,8 @@ def picture(one: MemoryMap) -> Picture:
         w, h = max(2.0, (use.high - use.low) * wide), max(3.0, (use.last - use.first + 1) * each)
         what = "mbarrier" if use.barrier else f"{use.reads} reads, {use.writes} writes"
         said = f"{_place(use)}: bytes {use.low} to {use.high}, {what}"
-        box = {"x": x, "y": y, "width": w, "height": h, "data_low": use.low, "data_high": use.high}
-        shade = svg.shade(number)
-        body.append(svg.element("rect", svg.title(said), class_=shade, fill_opacity=0.55, **box))
+        span = {"data_low": use.low, "data_high": use.high}
+        body.append(svg.rect(x, y, w, h, svg.shade(number), svg.title(said), fill_opacity=0.55, **span))
     body += [svg.text(0, 30, "first event", "lc-s lc-u"), svg.text(0, 20 + _HIGH, "last event", "lc-s lc-u")]
     caption = (
         f"{one.kernel}. Bytes of shared memory from left to right (0 to {end:,}), time from top to bottom "

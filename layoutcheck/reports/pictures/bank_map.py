@@ -108,33 +108,17 @@ def _map(side: SideCost, instruction: int, label: str, y: float) -> tuple[list[s
 def _row(wave: Wave, origin: int, y: float) -> list[str]:
     out = []
     if wave.wavefront:
-        out.append(
-            svg.element("rect", x=_LEFT - 1, y=y, width=BANKS * _WIDE + 2, height=_HIGH, class_="lc-wrong")
-        )
+        out.append(svg.rect(_LEFT - 1, y, BANKS * _WIDE + 2, _HIGH, "lc-wrong"))
     for bank, (lane, word, sharing) in enumerate(zip(wave.lane, wave.word, wave.sharing, strict=True)):
         x = _LEFT + bank * _WIDE
         if lane == OFF:
             if not wave.wavefront:
-                out.append(
-                    svg.element("rect", x=x, y=y + 1, width=_WIDE - 1, height=_HIGH - 2, class_="lc-cell")
-                )
+                out.append(svg.rect(x, y + 1, _WIDE - 1, _HIGH - 2, "lc-cell"))
             continue
-        out.append(
-            svg.element(
-                "rect",
-                svg.title(f"bank {bank}: lane {lane}, byte {word * 4 - origin:+} of the lowest address"),
-                x=x,
-                y=y + 1,
-                width=_WIDE - 1,
-                height=_HIGH - 2,
-                class_=f"lc-fill {svg.shade(lane)}",
-                data_phase=wave.phase,
-                data_wavefront=wave.wavefront,
-                data_bank=bank,
-                data_lane=lane,
-                data_word=word,
-            )
-        )
+        said = svg.title(f"bank {bank}: lane {lane}, byte {word * 4 - origin:+} of the lowest address")
+        served = {"phase": wave.phase, "wavefront": wave.wavefront, "bank": bank, "lane": lane, "word": word}
+        class_, data = f"lc-fill {svg.shade(lane)}", {f"data_{key}": value for key, value in served.items()}
+        out.append(svg.rect(x, y + 1, _WIDE - 1, _HIGH - 2, class_, said, **data))
         more = "+" if sharing > 1 else ""
         out.append(svg.text(x + _WIDE / 2 - 0.5, y + 13, f"{lane}{more}", "lc-s lc-m"))
     return out

@@ -81,9 +81,9 @@ def coverage_picture(scene: Scene) -> Picture | None:
             body.append(_kind(scene, map_, kind, addresses, scale, blocks))
     high = map_.rows * scale
     frame = svg.element("rect", width=map_.columns * scale, height=high, class_="lc-frame")
-    drawn = svg.element("g", frame, *body, transform=f"translate({svg.number(_LEFT)} {svg.number(_TOP)})",
-                        class_="lc-coverage", data_origin=scene.origin("dst"))  # fmt: skip
-    labels = label_rows(map_, range(map_.rows), scale, _LEFT, _TOP)
+    data = {"data_origin": scene.origin("dst")}
+    drawn = svg.element("g", frame, *body, transform=svg.at(_LEFT, _TOP), class_="lc-coverage", **data)
+    labels = label_rows(map_.labels(), scale, _LEFT, _TOP)
     unit = scene.units
     counts = ", ".join(f"{at.size} {unit} {KINDS[kind]}" for kind, at in found.items() if at.size)
     return Picture(

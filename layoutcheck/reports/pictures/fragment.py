@@ -127,10 +127,10 @@ def _cell(tile: _Tile, at: tuple[int, int], x: float, y: float) -> str:
     wrong = tile.wrong.get(at)
     known = at in tile.owner
     out = [
-        svg.element(
-            "rect", x=x, y=y, width=_WIDE - 1, height=_HIGH - 1,
-            class_=f"lc-fill {svg.shade(thread)}" if known else "lc-cell", data_crd=f"{at[0]} {at[1]}",
-            data_thread=thread if known else None, data_register=register if known else None,
+        svg.rect(
+            x, y, _WIDE - 1, _HIGH - 1, f"lc-fill {svg.shade(thread)}" if known else "lc-cell",
+            data_crd=f"{at[0]} {at[1]}", data_thread=thread if known else None,
+            data_register=register if known else None,
             data_held=None if wrong is None else f"{wrong[0]} {wrong[1]}",
         )
     ]  # fmt: skip
@@ -139,5 +139,5 @@ def _cell(tile: _Tile, at: tuple[int, int], x: float, y: float) -> str:
     if wrong is not None:
         held = f"{tile.letter}[{wrong[0]},{wrong[1]}]" if wrong[0] >= 0 else "nothing"
         out.append(svg.text(x + _WIDE / 2, y + 20, held, "lc-t lc-m lc-b"))
-        out.append(svg.element("rect", x=x, y=y, width=_WIDE - 2, height=_HIGH - 2, class_="lc-moved"))
+        out.append(svg.rect(x, y, _WIDE - 2, _HIGH - 2, "lc-moved"))
     return "".join(out)

@@ -159,19 +159,14 @@ class Cells:
         if stands_for > 1 and self.owner is None:
             hue = hue // max(1, stands_for)
         plain = self.owner is not None and pair is None
-        rect = svg.element(
-            "rect",
-            x=x,
-            y=y,
-            width=wide - 1,
-            height=high - 1,
-            class_="lc-cell" if plain else f"lc-fill {svg.shade(abs(hue))}",
+        rect = svg.rect(
+            x, y, wide - 1, high - 1, "lc-cell" if plain else f"lc-fill {svg.shade(abs(hue))}",
             data_crd=str(column) if self.one else f"{row} {column}",
             data_offset=_said(offset),
             data_thread=pair[0] if pair else None,
             data_value=pair[1] if pair else None,
             data_cells=stands_for if stands_for > 1 else None,
-        )
+        )  # fmt: skip
         said = _said(offset)
         fits = len(said) * 5.4 <= wide
         label = svg.text(x + wide / 2, y + 13, said, "lc-s lc-m") if fits else ""

@@ -65,6 +65,10 @@ class Map:
     def _keys(self) -> IntArray:
         return self.starts if self.private else self.starts // self.pitch
 
+    def labels(self, first: int = 0, most: int | None = None) -> list[str]:
+        """What stands at the left of the rows from `first` on, of `most`."""
+        return [self.label(row) for row in range(self.rows)[first:][:most]]
+
     def label(self, row: int) -> str:
         """What stands at the left of a row."""
         start = int(self.starts[row])

@@ -26,26 +26,29 @@ def panel(map_: Map, scale: float, x: float, y: float, label: str, **data: Any) 
     body = _blocks(map_, scale) if blocks else [*_ground(map_), *_threads(map_)]
     inner = svg.element("g", *body, transform=None if blocks else f"scale({svg.number(scale)})")
     names = "" if blocks else _names(map_, scale)
-    starts = [(0, int(start), 1) for start in map_.starts]
+    size = (map_.columns * scale, map_.rows * scale)
+    return framed(
+        [inner, names], size, x, y, label, map_.starts.tolist(), side=map_.side, kind=map_.kind,
+        private=int(map_.private), pitch=map_.pitch, cell=map_.cell, first=map_.first, columns=map_.columns,
+        scale=scale, **data,
+    )  # fmt: skip
+
+
+def framed(
+    body: Sequence[str], size: tuple[float, float], x: float, y: float, label: str, starts: Sequence[int],
+    **data: Any,
+) -> str:  # fmt: skip
+    """A panel of this width and height, with its `data` and where its rows begin, which `page.js` reads."""
     return svg.element(
         "g",
-        svg.element("rect", width=map_.columns * scale, height=map_.rows * scale, class_="lc-frame"),
-        inner,
-        names,
+        svg.element("rect", width=size[0], height=size[1], class_="lc-frame"),
+        *body,
         class_="lc-panel",
-        transform=f"translate({svg.number(x)} {svg.number(y)})",
+        transform=svg.at(x, y),
         tabindex=0,
         role="img",
         aria_label=label,
-        data_side=map_.side,
-        data_kind=map_.kind,
-        data_private=int(map_.private),
-        data_pitch=map_.pitch,
-        data_cell=map_.cell,
-        data_first=map_.first,
-        data_columns=map_.columns,
-        data_starts=encode(starts),
-        data_scale=scale,
+        data_starts=encode([(0, start, 1) for start in starts]),
         **{f"data_{key}": value for key, value in data.items()},
     )
 
@@ -147,19 +150,10 @@ def _blocks(map_: Map, scale: float) -> list[str]:
     ):
         r, c = divmod(b, across)
         wide = min(each, map_.columns - c * each) * scale
-        out.append(
-            svg.element(
-                "rect",
-                x=c * each * scale,
-                y=r * each * scale,
-                width=max(0.5, wide - 0.4),
-                height=max(0.5, min(each, map_.rows - r * each) * scale - 0.4),
-                class_=f"lc-fill {svg.shade(a)}",
-                data_block=f"{r} {c}",
-                data_threads=f"{a}-{z}",
-                data_cells=n,
-            )
-        )
+        high = min(each, map_.rows - r * each) * scale
+        box = (c * each * scale, r * each * scale, max(0.5, wide - 0.4), max(0.5, high - 0.4))
+        data = {"data_block": f"{r} {c}", "data_threads": f"{a}-{z}", "data_cells": n}
+        out.append(svg.rect(*box, f"lc-fill {svg.shade(a)}", **data))
     return [svg.element("g", *out, data_each=each)]
 
 
@@ -209,17 +203,15 @@ def window(map_: Map, focus: tuple[int, int]) -> tuple[int, int, int, int]:
     return row, column, rows, columns
 
 
-def label_rows(map_: Map, rows: Sequence[int], high: float, x: float, y: float) -> list[str]:
-    """Offsets (threads, for registers) at the left edge, as many as there is room for."""
+def label_rows(labels: Sequence[str], high: float, x: float, y: float) -> list[str]:
+    """What rows of this height are called, at their left edge, as many as there is room for."""
     step = 1
     while step * high < 11:
         step *= 2
-    out = []
-    for i, row in enumerate(rows):
-        if i % step == 0:
-            at = y + i * high + min(high / 2 + 3, 9)
-            out.append(svg.text(x - 5, at, map_.label(row), "lc-s lc-e lc-u"))
-    return out
+    below = y + min(high / 2 + 3, 9)
+    return [
+        svg.text(x - 5, below + i * high, labels[i], "lc-s lc-e lc-u") for i in range(0, len(labels), step)
+    ]
 
 
 def focus(map_: Map, scene: Scene, vector: Vector) -> tuple[int, int]:
@@ -251,7 +243,7 @@ def detail(map_: Map, part: tuple[int, int, int, int], x: float, y: float) -> st
     asked = map_.asked
     asked_row, asked_column, _ = cells_of(map_, asked[:, 0], asked[:, 1], asked[:, 2])
     named = set(zip(asked_row.tolist(), asked_column.tolist(), strict=True))
-    out = label_rows(map_, range(row0, row0 + rows), CELL_HIGH, 0, 0)
+    out = label_rows(map_.labels(row0, rows), CELL_HIGH, 0, 0)
     for c in range(0, columns, 2 if columns > 8 else 1):
         at = map_.first + (column0 + c) * map_.cell
         out.append(svg.text((c + 0.5) * CELL_WIDE, -4, at, "lc-t lc-m lc-u"))
@@ -264,7 +256,7 @@ def detail(map_: Map, part: tuple[int, int, int, int], x: float, y: float) -> st
         "g",
         *out,
         class_="lc-detail",
-        transform=f"translate({svg.number(x)} {svg.number(y)})",
+        transform=svg.at(x, y),
         data_side=map_.side,
         data_kind=map_.kind,
         data_part=" ".join(map(str, part)),
@@ -286,19 +278,13 @@ def _detail_cell(
 ) -> str:
     offset = map_.offset(row, column)
     owner = int(map_.starts[row]) if map_.private else 0
-    rect = svg.element(
-        "rect",
-        x=x,
-        y=y,
-        width=CELL_WIDE - 1,
-        height=CELL_HIGH - 1,
-        class_=f"lc-fill {svg.shade(writers[-1][0])}" if writers else "lc-cell",
-        data_offset=offset,
-        data_owner=owner,
-        data_asked=int(named),
+    class_ = f"lc-fill {svg.shade(writers[-1][0])}" if writers else "lc-cell"
+    rect = svg.rect(
+        x, y, CELL_WIDE - 1, CELL_HIGH - 1, class_,
+        data_offset=offset, data_owner=owner, data_asked=int(named),
         data_by=" ".join(f"{t}:{k}.{v}" for t, k, v in writers[-_MOST_NAMED:]),
         data_more=len(writers) - _MOST_NAMED if len(writers) > _MOST_NAMED else None,
-    )
+    )  # fmt: skip
     middle = x + (CELL_WIDE - 1) / 2
     if not writers:
         return rect + (svg.text(middle, y + CELL_HIGH / 2 + 3, "\u2205", "lc-s lc-m lc-b") if named else "")

@@ -91,22 +91,11 @@ def value_windows(
 
 
 def _row(side: str, kind: str, start: int, cells: dict[int, int], span: int, wide: float, y: float) -> str:
-    out = [svg.element("rect", x=_LEFT, y=y, width=span * wide, height=_ROW - 3, class_="lc-cell")]
+    out = [svg.rect(_LEFT, y, span * wide, _ROW - 3, "lc-cell")]
     for unit, value in cells.items():
-        out.append(
-            svg.element(
-                "rect",
-                x=_LEFT + unit * wide,
-                y=y,
-                width=wide - (cells.get(unit + 1) != value),  # the number stands in the middle of the value
-                height=_ROW - 3,
-                class_=f"lc-fill {svg.shade(value)}",
-                data_side=side,
-                data_kind=kind,
-                data_offset=start + unit,
-                data_value=value,
-            )
-        )
+        each = wide - (cells.get(unit + 1) != value)  # the number stands in the middle of the value
+        data = {"data_side": side, "data_kind": kind, "data_offset": start + unit, "data_value": value}
+        out.append(svg.rect(_LEFT + unit * wide, y, each, _ROW - 3, f"lc-fill {svg.shade(value)}", **data))
     # One number for each run of a value's units.
     for unit, value in cells.items():
         if cells.get(unit - 1) != value:

@@ -52,6 +52,16 @@ def text(x: float, y: float, content: Any, class_: str = "", **attributes: Any) 
     return element("text", escape(content), x=x, y=y, class_=f"lc-x {class_}".strip(), **attributes)
 
 
+def rect(x: float, y: float, width: float, height: float, class_: str, *body: str, **attributes: Any) -> str:
+    """A rectangle whose top left corner is at (x, y)."""
+    return element("rect", *body, x=x, y=y, width=width, height=height, class_=class_, **attributes)
+
+
+def at(x: float, y: float) -> str:
+    """The `transform` that moves an element to (x, y)."""
+    return f"translate({number(x)} {number(y)})"
+
+
 def title(content: str) -> str:
     """What a pointer that rests on the element is told."""
     return f"<title>{escape(content)}</title>"
@@ -108,7 +118,7 @@ def document(pictures: Iterable[Picture]) -> str:
             element(
                 "g",
                 picture.body,
-                transform=f"translate({number(_MARGIN)} {number(y)})",
+                transform=at(_MARGIN, y),
                 data_picture=picture.name,
                 **{f"data_{key}": value for key, value in picture.data.items()},
             )

@@ -95,19 +95,9 @@ def _side(map_: Map, label: str, x: float, room: float) -> tuple[list[str], floa
     y = _TOP
     if not whole:
         scale = max(min(room / map_.columns, _HIGHEST / map_.rows, 16.0), min(SMALLEST, room / map_.columns))
-        out += label_rows(map_, range(map_.rows), scale, x, y)
+        out += label_rows(map_.labels(), scale, x, y)
         out.append(panel(map_, scale, x, y, f"tile, {label}"))
-        out.append(
-            svg.element(
-                "rect",
-                x=x,
-                y=y,
-                width=part[3] * scale,
-                height=part[2] * scale,
-                class_="lc-window",
-                data_side=map_.side,
-            )
-        )
+        out.append(svg.rect(x, y, part[3] * scale, part[2] * scale, "lc-window", data_side=map_.side))
         y += map_.rows * scale + 34
         out.append(svg.text(x, y - 17, f"the first {part[2]} x {part[3]}, enlarged", "lc-s lc-u"))
     out.append(detail(map_, part, x, y))

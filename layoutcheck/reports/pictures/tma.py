@@ -16,6 +16,7 @@ from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.memory import pitch_units
+from layoutcheck.reports.pictures.panel import framed, label_rows
 from layoutcheck.reports.pictures.runs import encode
 from layoutcheck.reports.pictures.scene import SIDES, Scene
 from layoutcheck.reports.pictures.svg import WIDTH, Picture
@@ -205,47 +206,17 @@ class _Grid:
                 )
             )
         inner = svg.element("g", *paths, transform=f"scale({svg.number(wide)} {svg.number(high)})")
-        frame = svg.element("rect", width=self.columns * wide, height=self.rows * high, class_="lc-frame")
-        starts = [(0, int(start) * self.pitch, 1) for start in self.starts]
-        return svg.element(
-            "g",
-            frame,
-            inner,
-            self._lines(wide, high, self.rows, self.columns),
-            *self._labels(high, range(self.rows)),
-            class_="lc-panel",
-            transform=f"translate({svg.number(x)} {svg.number(y)})",
-            tabindex=0,
-            role="img",
-            aria_label=f"pieces in the {NAMES[self.side]}",
-            data_side=self.side,
-            data_kind="box",
-            data_private=0,
-            data_origin=self.origin,
-            data_unit_bits=8,
-            data_pitch=self.pitch,
-            data_cell=PIECE,
-            data_first=self.first,
-            data_columns=self.columns,
-            data_starts=encode(starts),
-            data_scale=wide,
-            data_high=high,
-        )
+        lines = self._lines(wide, high, self.rows, self.columns)
+        starts = [int(start) * self.pitch for start in self.starts]
+        return framed(
+            [inner, lines, *self._labels(high, self.rows)], (self.columns * wide, self.rows * high), x, y,
+            f"pieces in the {NAMES[self.side]}", starts, side=self.side, kind="box", private=0,
+            origin=self.origin, unit_bits=8, pitch=self.pitch, cell=PIECE, first=self.first,
+            columns=self.columns, scale=wide, high=high,
+        )  # fmt: skip
 
-    def _labels(self, high: float, rows: range) -> list[str]:
-        step = 1
-        while step * high < 11:
-            step *= 2
-        return [
-            svg.text(
-                -5,
-                i * high + min(high / 2 + 3, 9),
-                f"{int(self.starts[row]) * self.pitch:+}",
-                "lc-s lc-e lc-u",
-            )
-            for i, row in enumerate(rows)
-            if i % step == 0
-        ]
+    def _labels(self, high: float, rows: int) -> list[str]:
+        return label_rows([f"{int(start) * self.pitch:+}" for start in self.starts[:rows]], high, 0, 0)
 
     def _lines(self, wide: float, high: float, most: int, columns: int) -> str:
         """The boxes' outlines, and the lines between the atoms, of the first `most` rows and `columns`."""
@@ -258,10 +229,8 @@ class _Grid:
             left, right = int(self.column[mine].min()), min(int(self.column[mine].max()) + 1, columns)
             last = min(last + 1, most)
             if last > low and right > left:
-                out.append(
-                    svg.element("rect", x=left * wide, y=low * high, width=(right - left) * wide,
-                                height=(last - low) * high, class_="lc-asked")
-                )  # fmt: skip
+                size = (right - left) * wide, (last - low) * high
+                out.append(svg.rect(left * wide, low * high, *size, "lc-asked"))
         if self.atom_rows:
             lines = range(self.atom_rows, min(self.rows, most), self.atom_rows)
             d = "".join(f"M0 {svg.number(i * high)}h{svg.number(columns * wide)}" for i in lines)
@@ -277,7 +246,7 @@ class _Grid:
             svg.text((c + 0.5) * _CELL_WIDE, -5, self.first + c * PIECE, "lc-t lc-m lc-u")
             for c in range(columns)
         ]
-        out += self._labels(_CELL_HIGH, range(rows))
+        out += self._labels(_CELL_HIGH, rows)
         for i in np.flatnonzero((self.row < rows) & (self.column < columns)):
             piece = int(self.known[i])
             left, top = int(self.column[i]) * _CELL_WIDE, int(self.row[i]) * _CELL_HIGH
@@ -285,13 +254,10 @@ class _Grid:
             name = "zero" if zero else f"{int(self.pieces.row[piece])}.{int(self.pieces.column[piece])}"
             wrong = bool(self.pieces.wrong[piece])
             hue = int(self.pieces.column[piece]) % svg.HUES
-            out.append(
-                svg.element(
-                    "rect", x=left, y=top, width=_CELL_WIDE - 1, height=_CELL_HIGH - 1,
-                    class_="lc-cell" if zero else f"lc-fill lc-c{hue}", data_piece=piece, data_at=int(at[i]),
-                    data_box=int(self.pieces.box[piece]), data_wrong=int(wrong),
-                )
-            )  # fmt: skip
+            class_ = "lc-cell" if zero else f"lc-fill lc-c{hue}"
+            data = {"data_box": int(self.pieces.box[piece]), "data_wrong": int(wrong)}
+            box = (left, top, _CELL_WIDE - 1, _CELL_HIGH - 1)
+            out.append(svg.rect(*box, class_, data_piece=piece, data_at=int(at[i]), **data))
             style = "lc-s lc-m" + (" lc-b" if wrong else "")
             out.append(svg.text(left + _CELL_WIDE / 2, top + 12, f"{name}{' !' if wrong else ''}", style))
         out.append(self._lines(_CELL_WIDE, _CELL_HIGH, rows, columns))
@@ -300,5 +266,5 @@ class _Grid:
             *out,
             class_="lc-pieces",
             data_side=self.side,
-            transform=f"translate({svg.number(x)} {svg.number(y)})",
+            transform=svg.at(x, y),
         )

@@ -120,7 +120,7 @@ def _overview(scene: Scene, map_: Map, vector: Vector, scale: float, x: float) -
     """The whole side, small, with its offsets at the edge and the detail's window in it."""
     y = _HEAD
     out = [svg.text(x, 11, NAMES[map_.side], "lc-p"), _what(scene, map_, x, 24)]
-    out += label_rows(map_, range(map_.rows), scale, x, y)
+    out += label_rows(map_.labels(), scale, x, y)
     data = {
         "space": scene.copy.side(map_.side).space,
         "origin": scene.origin(map_.side),
@@ -129,10 +129,8 @@ def _overview(scene: Scene, map_: Map, vector: Vector, scale: float, x: float) -
     out.append(panel(map_, scale, x, y, f"memory of the {NAMES[map_.side]}", **data))
     out += _outlines(scene, map_, vector, scale, x, y)
     row, column, rows, columns = window(map_, focus(map_, scene, vector))
-    out.append(
-        svg.element("rect", x=x + column * scale - 1, y=y + row * scale - 1, width=columns * scale + 2,
-                    height=rows * scale + 2, class_="lc-window", data_side=map_.side)
-    )  # fmt: skip
+    box = (x + column * scale - 1, y + row * scale - 1, columns * scale + 2, rows * scale + 2)
+    out.append(svg.rect(*box, "lc-window", data_side=map_.side))
     return "".join(out)
 
 
@@ -192,12 +190,11 @@ def _detail_outlines(
 
 def _legend(scene: Scene, vector: Vector, y: float) -> str:
     if vector.right:
-        return svg.element(
-            "rect", x=_GUTTER, y=y - 9, width=18, height=10, class_="lc-moved lc-right"
-        ) + svg.text(_GUTTER + 26, y, "moved, exactly where the layouts ask", "lc-s")
+        box = svg.rect(_GUTTER, y - 9, 18, 10, "lc-moved lc-right")
+        return box + svg.text(_GUTTER + 26, y, "moved, exactly where the layouts ask", "lc-s")
     verb = "moves" if scene.reached else "would move"
-    out = [svg.element("rect", x=_GUTTER, y=y - 9, width=18, height=10, class_="lc-moved")]
+    out = [svg.rect(_GUTTER, y - 9, 18, 10, "lc-moved")]
     out.append(svg.text(_GUTTER + 26, y, f"what the instruction {verb}", "lc-s"))
-    out.append(svg.element("rect", x=_GUTTER + 230, y=y - 9, width=18, height=10, class_="lc-asked"))
+    out.append(svg.rect(_GUTTER + 230, y - 9, 18, 10, "lc-asked"))
     out.append(svg.text(_GUTTER + 256, y, "where the layouts ask for those values", "lc-s"))
     return "".join(out)
