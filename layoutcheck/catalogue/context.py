@@ -24,7 +24,7 @@ _DISTANCE = re.compile(
     r"Invalid __global__ \w+ of size (?P<width>[0-9]{1,2})\b(?:(?!Invalid __).){0,900}? and is (?P<away>[0-9,]{1,11}) bytes (?P<side>after|before) the nearest allocation at 0x[0-9a-f]+ of size (?P<size>[0-9,]{1,15}) bytes"
 )
 _TRIGGERED = re.compile(
-    r"triggered at PC 0x[0-9a-f]+ (?:in |\()?(?P<kernel>(?!for\b|The\b|Thread\b)[a-z_]\w{3,100})\b"
+    r"triggered at PC 0x[0-9a-f]+ +(?:in |\()?(?:void )?(?P<kernel>(?!for\b|The\b|Thread\b)[a-z_][\w:]{3,100})\b"
 )
 _STATUS = re.compile(r"(?:\] Error|exit (?:code|status):?|returned non-zero exit status) ([0-9]{1,3})\b")
 _EXITS = {
@@ -45,6 +45,15 @@ _VECTOR = ("cpp.copy-does-not-vectorize",)
 _INTERNAL = re.compile(r"CopyInternalType ?= ?(?:cutlass::)?(?P<type>\w+)")
 _MOVES = re.compile(r"uint(?P<bits>[0-9]{2,3})_t\b")
 _LAYOUT = re.compile(r"(?P<side>[SD])Layout = \(*(?P<first>[0-9]+)[,)].*?:\(*(?P<stride>[0-9]+|\?)")
+# What the instruction that faults asks of its addresses, by how SASS, PTX, CUTLASS and CuTe name it [PTX ISA].
+_ASKS = (
+    (re.compile(r"\bUTMA(?:LDG|STG|REDG)|SM(?:90|100)_TMA\w*|cp\.(?:async|reduce\.async)\.bulk\.tensor|copy_sm90_tma"), "a TMA copy", "its shared address is a multiple of 128 (1024 where the tile has the 128-byte swizzle) in every stage, its tensor map lies at a multiple of 64 and describes memory that is still allocated, and one that a kernel rewrites is fenced before its use"),
+    (re.compile(r"\bUBLK(?:CP|RED)|SM90_BULK_COPY\w*|cp\.async\.bulk\b(?!\.tensor)"), "a bulk copy", "both addresses and the bytes are multiples of 16"),
+    (re.compile(r"\bLDSM\b|\bSTSM\b|\b(?:ld|st)matrix\b|SM75_U32x\d_LDSM\w*"), "ldmatrix or stmatrix", "each row's shared address is a multiple of 16"),
+    (re.compile(r"\bLDGSTS|SM80_CP_ASYNC\w*|\bcp\.async\.c[ag]\b"), "cp.async", "both addresses are multiples of the 4, 8 or 16 bytes that it moves"),
+    (re.compile(r"\bUTC[A-Z]*MMA|\btcgen05\.(?:mma|cp)\b"), "a tcgen05 instruction", "its descriptors name shared addresses that are multiples of 16 (of the swizzle's atom, 128 to 1024), tensor memory is allocated, and all of its kind in a kernel are of one cta_group"),
+    (re.compile(r"\b(?:LD|ST)[GSL]?(?:\.\w+)*\.128\b"), "an access of 16 bytes", "its address is a multiple of 16"),
+)  # fmt: skip
 _NO_RACE = "racecheck found no hazard, and it watches shared memory alone: a race between blocks, through global memory, stays unseen"
 
 
@@ -69,6 +78,7 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
         return (
             *told,
             *kernel(folded),
+            *asked(folded),
             *distance(folded),
             *(
                 ()
@@ -101,6 +111,13 @@ def distance(folded: str) -> tuple[str, ...]:
     index = (away - 1 + (size if found["side"] == "after" else 0)) // width
     where = f"at index {index} of its {size // width}" if found["side"] == "after" else f"{away} B before it"
     return (f"of elements of {width} B the access is {where}, in an allocation of {size:,} B",)
+
+
+def asked(folded: str) -> tuple[str, ...]:
+    """What the instruction asks of its addresses that a report of a fault names first."""
+    found = ((words.search(folded), name, what) for words, name, what in _ASKS)
+    named = min(((match.start(), match[0], name, what) for match, name, what in found if match), default=None)
+    return (f"the text names {named[1]}: of {named[2]} {named[3]}",) if named else ()
 
 
 def kernel(folded: str) -> tuple[str, ...]:

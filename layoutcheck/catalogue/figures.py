@@ -28,13 +28,16 @@ _WIDTH = re.compile(
 _OF_VECTORS = re.compile(
     r"(?i)vector|向量|\balign|num_bits_per_copy|128[- ]?bit|16[- ]byte|\bLDG|ld\.global|misalign|coalesc"
 )
+_PRODUCT = re.compile(r"(?<![\w.*])\(?(?P<first>[0-9][0-9,]{0,11}) ?[*x×] ?\(?(?P<second>[0-9][0-9,]{0,11})\)?(?: ?[*x×] ?\(?(?P<third>[0-9][0-9,]{0,11})\)?)?(?![\w.])")
+_INDEX = re.compile(r"(?i)int32|int64|overflow|illegal|offset|stride|index|ptr|out[- ]of[- ]bound|invalid")
+_WRAPS = 1 << 31
 _COARSE = 8  # bits of a significand whose steps are seen in a result
 _VECTOR = 16  # bytes of the widest access
 
 
 def told(folded: str) -> tuple[str, ...]:
     """What the figures of a text decide; none where it has not both of a pair."""
-    return (*_rounding(folded), *_step(folded), *_rows(folded))
+    return (*_rounding(folded), *_step(folded), *_rows(folded), *_wraps(folded))
 
 
 def _typed(folded: str) -> re.Match[str] | None:
@@ -69,6 +72,19 @@ def _step(folded: str) -> tuple[str, ...]:
         f"{typed['type']} keeps {bits} bits: one rounding changes a value by up to 2^-{bits} of it, so that {told['error']} is one rounding of a value of {float(told['error']) * 2**bits:.3g} or more: "
         "compare with a reference that is rounded to the same type",
     )
+
+
+def _wraps(folded: str) -> tuple[str, ...]:
+    """That a product of a text about indices does not fit 32 bits."""
+    if not _INDEX.search(folded):
+        return ()
+    for found in _PRODUCT.finditer(folded):
+        value = math.prod(int(one.replace(",", "")) for one in found.groups() if one and one.strip(","))
+        if _WRAPS <= value < _WRAPS << 20:
+            return (
+                f"{found[0].strip('( ')} = {value:,} is beyond 2^31 - 1: as an index or offset in int32 it wraps to another place; take 64 bits (int64_t, tl.int64, .to(int64)) before the product",
+            )
+    return ()
 
 
 def _rows(folded: str) -> tuple[str, ...]:

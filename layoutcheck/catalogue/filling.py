@@ -121,7 +121,7 @@ def _of_vectors(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
 
 
 def _of_ptx(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
-    return _told(*ptx_words.meaning(groups.get("said") or groups.get("alone") or ""))
+    return _told(*ptx_words.meaning(groups.get("said") or groups.get("alone") or groups.get("bare") or ""))
 
 
 def _of_tensor_map(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:

@@ -48,7 +48,7 @@ _EVERYDAY = frozenset(words_of(
     "argument launch thread when k m n 4 8 first all if one same how why second more output local device "
     "element number load large small copy use wrong result test compile 16 32 64 128 sm each what stage "
     "expect must different cutlass cute gemm layout conv stride store matmul attention fix add after norm "
-    "synchronize version constexpr int CuTe|DSL CuTeDSL cutlass.cute cute.jit cute.kernel"
+    "synchronize version constexpr int warp per CuTe|DSL CuTeDSL cutlass.cute cute.jit cute.kernel"
 ))  # fmt: skip  # which say little of what a text is about
 _LITTLE = 0.3  # of another word's weight
 _NOUNS = Counter(word for law in LAWS for word in law.nouns)
@@ -62,6 +62,8 @@ _CLAIM = re.compile(
     r"|(?:if|when|after|once) (?:I|we) (?:\w+ )?(?:chang|remov|add|replac|insert|set|us|switch|disabl|revert|permut|adjust|comment|increas|reduc|decreas)\w*"
     r"|(?:remov|add|replac|insert|chang|disabl|switch|set|us|permut)ing\b[^.]{1,60}\b(?:help|fix|work|solve|make|give|resolve|avoid)s?)"
 )
+# a line of code, what was only hoped for
+_NO_CLAIM = re.compile(r"^(?://|#include|[\w.*&<>, ]+ = )|[;{}]$|(?i:\b(?:I|we) (?:was |were )?expect(?:ed|ing)?\b)")
 _GUESS = re.compile(r"\b(?:I|[Ww]e) (?:think|guess|believe)\b")
 _SINCE = re.compile(r"(?i)\b(?:because|due to)\b")
 _FAULT = re.compile(
@@ -78,7 +80,7 @@ _MOST_CLAIMS = 2
 def claims(text: str) -> tuple[str, ...]:
     """The sentences in which a report says what causes or repairs its fault."""
     sentences = [" ".join(one.split()) for one in _SENTENCES.split(text[:_LONGEST])]
-    sentences = [one for one in sentences if not one.endswith("?")]
+    sentences = [one for one in sentences if not one.endswith("?") and not _NO_CLAIM.search(one)]
     firm = [one for one in sentences if _CLAIM.search(one) or (_SINCE.search(one) and _FAULT.search(one))]
     found = firm[:_MOST_CLAIMS] or [one for one in sentences if _GUESS.search(one)][:1]
     return tuple(one if len(one) <= _LONG else f"{one[:_LONG].rpartition(' ')[0]} ..." for one in found)
@@ -142,11 +144,16 @@ def find(text: str, symptom: str, fewest: float = _FEWEST) -> list[Law]:
         nouns, details = _weights(law, said)
         if nouns and _apart(law, said.words) >= _FEWEST_WORDS:
             fit = (nouns + details) * _times(law, symptom)
-            if details >= _DETAILED:
+            if details >= _DETAILED or _own_nouns(law, said.words) >= _FEWEST_WORDS:
                 detailed[law] = fit
             if nouns >= _NAMED:
                 named[law] = fit
     return _best(detailed, fewest) or _best(named, fewest)
+
+
+def _own_nouns(law: Law, words: str) -> int:
+    """How many words of a text are about this law and no other: they say as much as its details."""
+    return sum(_NOUNS[one] == 1 and one not in _EVERYDAY and one in words for one in law.nouns)
 
 
 def _best(fits: dict[Law, float], fewest: float) -> list[Law]:

@@ -250,7 +250,7 @@ def _of_package(name: str, evidence: str, path: str = "") -> Origin:
         return Origin(OPEN)
     if first in _DSL_PACKAGES:
         return Origin(DSL, _CUTE, evidence)
-    owner = owners.of_path(name) or Owner(first, f"the project {first}")
+    owner = owners.of_path(f"{first}{path}") or owners.of_path(name) or Owner(first, f"the project {first}")
     if not owners.compiles(owner):
         return Origin(LIBRARY, owner, evidence)
     return Origin(COMPILER, owners.another_compiler(f"{first}{path}") or owner, evidence)

@@ -50,7 +50,7 @@ _COMPILERS = (
     _owner(r"(?i:mosaic|pallas)|\bXLA(?:_(?:CPU|GPU|FFI)\w*|\b)|\bxla\.gpu\.|\bplgpu\.|\bjax(?:lib)?\b|\bxla/(?:xla|service)/|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
     _owner(r"\bsycl\b|\bXE_\w+|oneapi|icpx", "CUTLASS for Intel GPUs", "intel/sycl-tla"),
     _owner(r"\bCK\b|\bck_tile\b|for fmha_(?:fwd|bwd)\b|composable_kernel", AMD, "ROCm/composable_kernel"),
-    _owner(r"\bhip[A-Z]\w+|\b__hip_\w+|\bHIP\b|MIOpen|\bhipoc|\bROCm\b|\bgfx[0-9]{3}", AMD, "the project that is built (its compiler and run time are ROCm/llvm-project and ROCm/rocm-systems)"),
+    _owner(r"\bhip[A-Z]\w+|\b__hip_\w+|\bHIP\b|MIOpen|\bhipoc|\bROCm\b|\bgfx[0-9]{3}|\bCDNA ?[0-9]|\bRDNA ?[0-9]|\bMFMA\b|\bMI[23][0-9]{2}X?\b", AMD, "the project that is built (its compiler and run time are ROCm/llvm-project and ROCm/rocm-systems)"),
     _owner(r"tiny-cuda-nn|\btcnn::", "tiny-cuda-nn", "NVlabs/tiny-cuda-nn"),
     _owner(r"ggml|llama\.cpp", "llama.cpp", "ggml-org/llama.cpp"),
     _owner(r"\b(?:linalg|stablehlo|tosa)\.\w+ (?:\{|ins\()|\bdispatches/[\w./-]+\.mlir", "IREE or another compiler of MLIR's tensors", "the project whose command prints it (iree-org/iree, openxla/xla)"),
@@ -91,7 +91,7 @@ _LIBRARIES = (
 # What every library builds on: named in a text, they do not say whose it is.
 _BELOW = (
     _owner(
-        r"\bffi\.(?:Tensor|Shape|Array|Map|String|Function)\b|\bTVMFFI\w+|tvm[_-]ffi|tvm::ffi",
+        r"\bffi\.(?:Tensor|Shape|Array|Map|String|Function)\b|\bTVMFFI\w+|(?<![a-z]_)tvm[_-]ffi|tvm::ffi",
         "TVM FFI",
         "apache/tvm-ffi",
     ),

@@ -19,6 +19,8 @@ _ASSEMBLY = "In inline assembly compare the line with the PTX ISA's syntax for i
 # In order: the first whose words are in the message is its kind.
 KINDS = (
     _kind(r"non-ASCII|not a PTX file|Not a valid PTX", "What ptxas is given is no text of PTX: a binary (a cubin in its place), an empty or cut-off file, or a path or name with letters beyond ASCII that the compiler wrote into it.", "Look at the first line of the file (`head -c 80 FILE`), empty the cache that it lies in, and keep names and paths in ASCII; the compiler that wrote it takes the report"),
+    _kind(r"Parsing error|syntax error", "The text of the PTX is malformed there: inline assembly misses a `;`, a brace or a comma, or the compiler rewrote it (asm_dialect: PTX has none, and { } and | are alternatives in another's), or what stands there is of another instruction.",
+          "Print the line of the PTX (CUTE_DSL_KEEP=ptx, nvcc --keep) beside the string of the source. " + _ASSEMBLY),
     _kind(r"32-bit compilation", "The PTX or the option -m32 asks for addresses of 32 bits, which CUDA 12 has dropped.", "Build for 64 bits (-m64, .address_size 64); a library that ships such PTX needs a newer release"),
     _kind(r"memory allocation|out of memory", "ptxas itself runs out of the host's memory, or is an old 32-bit program.", "Build with fewer jobs, or a smaller kernel (less unrolling); take a newer toolkit"),
     _kind(r"higher than default SM", "ptxas was started without an architecture, and takes its oldest one; the PTX is for a newer one.", "Give it the architecture of the .target line: ptxas -arch=sm_90 FILE.ptx"),
@@ -47,7 +49,7 @@ KINDS = (
           "The function and what it calls need more registers or constants than the limit leaves: -maxrregcount, .maxnreg, __launch_bounds__ or setmaxnreg.",
           "Raise the limit or take fewer threads or a smaller tile; `layoutcheck resources` counts what a tile needs"),
     _kind(r"state space|\.(?:global|shared|param|const|local|reg)\b[^,]{0,20} (?:space|array)|\bspace\b|Non-generic|Domain param|incomplete type|\bscope\b|module scope",
-          "An address or a variable is of another state space than the instruction takes: .shared, .shared::cta, .shared::cluster, .global, .param or generic.",
+          "An address or a variable is of another state space than the instruction takes: .shared, .shared::cta, .shared::cluster, .global, .param or generic; .shared::cta as the destination of cp.async.bulk begins with PTX 8.6.",
           "Convert a generic address with cvta.to (cute.arch or __cvta_generic_to_shared for shared memory), and take the instruction of that space. " + _ASSEMBLY),
     _kind(r"\bcall\b|prototype|formal parameter|function parameter|return (?:parameter|address|value)|entry parameter|caller|callee|\bABI\b|scratch|allocno|Parameter|function calls|device function",
           "A device function is called with other parameters than it declares, or in a way that its calling convention does not have.", _ASSEMBLY),
@@ -59,8 +61,8 @@ KINDS = (
     _kind(r"out of range|unexpected value|expected to be|must be (?:constant|an? immediate)|value must be|must be [0-9]+-bit|value of mask|non-zero|power of two|Alignment|alignment|value '[^']*' must|immediate|between 0 and",
           "An operand that is part of the instruction has a value that it does not take: such numbers are known when the PTX is written, and are in a range or a multiple.",
           "Give a constant in the range that the message names: barrier ids 0 to 15, setmaxnreg 24 to 256 in steps of 8, cp.async 4, 8 or 16 bytes, shuffles' lanes 0 to 31"),
-    _kind(r"\btypes?\b|integer|numeric|signed|\.dtype|\.pred\b",
-          "The type in the instruction's name and the type of a register differ, or the instruction does not have this type.",
+    _kind(r"mismatch for instruction|\btypes?\b|integer|numeric|signed|\.dtype|\.pred\b",
+          "The type in the instruction's name and the type or width of an operand differ, or the instruction does not have this type on the target (no arithmetic of 8 bits, FP8 conversions from sm_89, FP4 from sm_100a). Where a compiler wrote it, it and the ptxas that it calls may be of different versions, as packages of nvidia-cutlass-dsl that are mixed (NVIDIA/cutlass#3170).",
           "In inline assembly the constraint gives the register's type: \"h\" 16 bits, \"r\" 32 bits, \"l\" 64 bits, \"f\" float, \"d\" double; f16 and bf16 pairs travel as \"r\". " + _ASSEMBLY),
     _kind(r"modifier|qualifier|selector|reduction operation|secondary operation|combination|combined|Exactly one of|cannot both|\.(?:sat|cc|ftz|relu|nc|volatile|sync)\b|specified multiple|requires '|scope|semantics|Sink|discard|predicate|level required|operation (?:is )?(?:required|expected)|Comparison",
           "The parts of the instruction's name do not go together: one is missing, stands twice, or excludes another.",

@@ -30,6 +30,11 @@ _FLAG = re.compile(r"[ ,]*(?:cute::)?smem_ptr_flag")  # of a swizzle of addresse
 _WIDTH = re.compile(
     r"num_bits_per_copy ?= ?(?P<bits>[0-9]{1,4})|(?:UniversalCopy|CP_ASYNC\w*|Copy|VectorizingCopy\w*) ?< ?(?:cute::)?u?int(?P<word>[0-9]{1,3})_t"
 )
+# A branch that not all threads of a block take, and the barrier that all must reach.
+_BRANCH = re.compile(
+    r"\b(?:if|while)(?P<condition> ?\([^{};]{0,120}?\b(?:threadIdx|warp_?id|warp_?idx|lane_?id|tid[xyz]?|tidx|warp_?group\w*|elect_one\w*)\b[^{};]{0,120}\) ?)\{|\bif (?P<python>[^:\n]{0,80}\b(?:tidx|tid|warp_idx|lane_idx|lane_id|elect_one\w*)\b[^:\n]{0,80}):\n"
+)
+_ALL_MEET = re.compile(r"\b__syncthreads ?\(|\b(?:cute\.arch\.)?sync_threads ?\(|\b(?:cute\.arch\.)?barrier ?\(\)")
 _COMPOSITION = re.compile(r"\bcomposition\((?P<left>\w+)(?:\{\})?, ?(?P<right>\w+)(?:\{\})?\)")
 _OF_TRAITS = re.compile(r"(?:Src|Dst|Ref)Layout")
 _TYPES = {"Float16": "half_t", "BFloat16": "bfloat16_t", "Float32": "float", "TFloat32": "tfloat32_t", "Int8": "int8_t", "Float8E4M3FN": "float_e4m3_t", "half": "half_t", "Int32": "int"}  # fmt: skip
@@ -50,7 +55,35 @@ def facts(text: str) -> tuple[str, ...]:
     """What the numbers of the code in a text decide; none where it has no code with numbers."""
     code = text[:_LONGEST]
     read = Code(_layouts(code), _instruction(code), _element(code))
-    return (*_composed(code, read), *_copies(code, read), *_swizzles(code, read), *_traits(read))[:_MOST]
+    told = (_composed(code, read), _copies(code, read), _swizzles(code, read), _traits(read), _barriers(code))
+    return tuple(one for every in told for one in every)[:_MOST]
+
+
+def _barriers(code: str) -> list[str]:
+    """That a barrier of all threads stands in a branch which a part of them takes."""
+    for found in _BRANCH.finditer(code):
+        inside = _inside(code, found)
+        barrier = _ALL_MEET.search(inside)
+        if barrier:
+            branch = " ".join((found["condition"] or found["python"]).split()).strip("() ")
+            return [
+                f"{barrier[0].rstrip('( )')} stands in the branch `{branch}`, and is reached by all threads of the block or by none: where the condition differs among them, the others are waited for in vain, or pass early (LC520): take a named barrier of as many threads as take the branch, or move it out"
+            ]
+    return []
+
+
+def _inside(code: str, branch: re.Match[str]) -> str:
+    """What a branch holds, between its braces or by its indentation."""
+    if branch["python"] is None:
+        try:
+            return code[branch.end() : closing(code, branch.end() - 1)]
+        except InputError:
+            return code[branch.end() :]
+    start = code.rfind("\n", 0, branch.start()) + 1
+    margin = re.match(r"[ \t]*", code[start:])
+    body = re.compile(rf"(?:{margin[0] if margin else ''}[ \t]+[^\n]*\n|[ \t]*\n)*")
+    held = body.match(f"{code}\n", branch.end())
+    return held[0] if held else ""
 
 
 def _layouts(code: str) -> dict[str, Layout]:

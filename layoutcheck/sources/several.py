@@ -20,6 +20,13 @@ _GOES_ON = re.compile(
     r"[ \t]*(?:During handling|The above exception|[^\w\s\"'/(\[=-]|note:|suggestion:|-->|=+\s*$|-+\s*$|\^"
     r"|Exception Origin|DSL Call Stack|what\(\):|Compile with|For debugging)"
 )
+# How a line begins by which a tool reports: one of another kind than those before it begins another error.
+_KINDS = (
+    ("Python", re.compile(r"Traceback |  File \"|(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception): ")),
+    ("ptxas", re.compile(r"(?:ptxas|nvcc|nvlink)\b.{0,200}?(?:error|fatal)")),
+    ("compute-sanitizer", re.compile(r"={5,} +\w")),
+    ("C++", re.compile(r"\S+\.(?:cuh?|hpp|h|inl|cpp|cc)(?:\([0-9]+\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error\b")),
+)
 # which are general, and errors
 _RAISED = "dsl.raised", "dsl.asserted", "elsewhere.python", "elsewhere.library-raises"
 
@@ -29,12 +36,26 @@ def blocks(text: str) -> list[str]:
     if len(text) > _LONGEST:
         return [text]
     parts: list[str] = []
-    for part in _BLANK.split(text):
+    for part in (one for every in _BLANK.split(text) for one in _by_kind(every)):
         if parts and (_GOES_ON.match(part) or parts[-1].rstrip().endswith(":")):
             parts[-1] += f"\n\n{part}"
         elif part.strip():
             parts.append(part)
     return parts if len(parts) <= _MOST_BLOCKS else [text]
+
+
+def _by_kind(part: str) -> list[str]:
+    """The lines of a part, apart where a line is of another kind of tool than those before it."""
+    kinds: list[str] = []
+    groups: list[list[str]] = []
+    for line in part.splitlines():
+        kind = next((name for name, begins in _KINDS if begins.match(line)), kinds[-1] if kinds else "")
+        if not groups or (kind != kinds[-1] and kinds[-1]):
+            kinds.append(kind)
+            groups.append([])
+        kinds[-1] = kind
+        groups[-1].append(line)
+    return ["\n".join(lines) for lines in groups]
 
 
 def read(text: str, found: Found, alone: Callable[[str], Found]) -> Found:
