@@ -46,7 +46,6 @@ _OF_CLAIMS = ("dsl.compiler-died", "dsl.launcher-died")  # in which no law is br
 _OUT_OF_MEMORY = re.compile(
     r"(?i)\b(?:CUDA (?:error|warning): )?out of memory\b|\bcudaErrorMemoryAllocation\b|OutOfMemoryError"
 )
-_BESIDE = "beside it the text has another error: "
 _MEMORY_FIRST = "the text says '{said}' as well: memory ran out, and what else fails may only follow: free some first (a smaller batch or gpu_memory_utilization, other processes on the GPU)"
 
 
@@ -108,7 +107,6 @@ def _of_entries(
     first, *rest = [
         answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]
     ]
-    first = replace(first, facts=(*first.facts, *_beside(found, ours, folded, text)))
     if first.entry not in _OPEN and first.entry.name not in (*_OF_LAWS, *_OF_CLAIMS):
         return [first, *rest]
     prose, lawless = symptoms.is_prose(folded), first.entry.name in _OF_CLAIMS
@@ -116,21 +114,6 @@ def _of_entries(
     about = () if not prose and (lawless or where.world == origin.COMPILER) else about
     read = symptoms.read(folded) if prose else ()
     return [replace(first, facts=(*first.facts, *read, *about)), *rest]
-
-
-def _beside(
-    found: list[matching.Match], answered: list[matching.Match], folded: str, text: str
-) -> tuple[str, ...]:
-    """The errors of other tools that lines of their own tell beside those that are answered."""
-    lines = [folding.SPACE.sub(" ", line).strip() for line in text.splitlines() if folding.WRONG.search(line)]
-    taken = {line for _, match in answered for line in lines if line and (line in match[0] or match[0].strip() in line)}
-    told: dict[str, str] = {}
-    for entry, match in found:
-        own = [line for line in lines if match[0].strip() in line and line not in taken]
-        if entry.level == ELSEWHERE and not entry.general and own and (entry, match) not in answered:
-            said = answering.of_entry(entry, match, folded, None)
-            told.setdefault(said.title, f"{_BESIDE}{said.title}: {said.remedy}")
-    return tuple(told.values())[:1]
 
 
 def _apart(ordered: list[matching.Match]) -> list[matching.Match]:

@@ -48,7 +48,7 @@ _EVERYDAY = frozenset(words_of(
     "argument launch thread when k m n 4 8 first all if one same how why second more output local device "
     "element number load large small copy use wrong result test compile 16 32 64 128 sm each what stage "
     "expect must different cutlass cute gemm layout conv stride store matmul attention fix add after norm "
-    "synchronize version constexpr int warp per CuTe|DSL CuTeDSL cutlass.cute cute.jit cute.kernel"
+    "synchronize version constexpr int warp per some CuTe|DSL CuTeDSL cutlass.cute cute.jit cute.kernel"
 ))  # fmt: skip  # which say little of what a text is about
 _LITTLE = 0.3  # of another word's weight
 _NOUNS = Counter(word for law in LAWS for word in law.nouns)

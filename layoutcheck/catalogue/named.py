@@ -30,6 +30,11 @@ def of_names(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
     """What the installed DSL defines of the names in the text: signatures, members, the name that is written alike."""
     if entry not in tables.CALLS and entry.name not in ("dsl.name-undefined", "elsewhere.library-version"):
         return ()
+    absent = groups.get("module", "") if entry.name == "dsl.module-moved" else groups.get("name", "")
+    every = installed.modules(absent.rpartition(".")[2])
+    moved = [f"the DSL that is installed here has the module {one}" for one in every]
+    if moved and entry.name in ("dsl.module-moved", "dsl.api-moved"):
+        return tuple(moved)
     name = groups.get("what") or groups.get("function") or groups.get("name") or groups.get("member") or ""
     owner = groups.get("owner", "")
     signatures = _fitting(installed.defined(name), groups.get("said", ""))

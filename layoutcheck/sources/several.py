@@ -82,7 +82,7 @@ def read(text: str, found: Found, alone: Callable[[str], Found]) -> Found:
     every = [*found, *(one for one in by_name.values() if one not in found)]
     ours = [one for one in every if _level(one) != ELSEWHERE] or every[:1]
     beside = (one for one in every if one not in ours and not isinstance(one, Diagnostic))
-    named = tuple(f"beside it the text has another error: {one.title}" for one in beside)[:_MOST_NAMED]
+    named = tuple(f"beside it the text has another error: {one.title}: {one.remedy}" for one in beside)[:_MOST_NAMED]
     first, *rest = ours
     return [first if isinstance(first, Diagnostic) else replace(first, facts=(*first.facts, *named)), *rest]
 
