@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 _OPTION = re.compile(r"--([a-z][a-z0-9-]*)")
+_VALUE = re.compile(r"= (?!and\b|or\b|alone\b|with\b)('[^']*'|[\w.]+)")  # `--arch sm_80`, renamed
 _SHOWN = 200  # characters of a word, such as the path of a file
 _LONG = re.compile(r"\S{400,}")
 _CONTEXT = 60  # characters of input kept on each side of the place, so that a 10 MB paste stays one line
@@ -62,7 +63,9 @@ class InputError(LayoutcheckError, ValueError):
 
     def in_python(self) -> InputError:
         """The same error in Python's terms: `--src-space` as `src_space`, or `src_space=` if expected."""
-        return self._renamed("{}", "{}=")
+        found = self._renamed("{}", "{}=")
+        said = found.expected and _VALUE.sub(lambda value: f"={_quoted(value[1])}", found.expected)
+        return InputError(found.message, text=found.text, start=found.start, end=found.end, expected=said)
 
     def in_json(self) -> InputError:
         """The same error in the terms of a record: `--src-space` as `'src_space'`, its key."""
@@ -87,6 +90,11 @@ class InputError(LayoutcheckError, ValueError):
         )
 
 
+def _quoted(value: str) -> str:
+    """A value of an option as Python writes it: a number, or a text in quotes."""
+    return value if value.isdigit() or value[:1] == "'" else f"'{value}'"
+
+
 @contextmanager
 def said_of(what: str) -> Iterator[None]:
     """An InputError raised in the block names the argument or option that it is about: "--val: ..."."""
@@ -107,7 +115,7 @@ def refuse_beside(why: str, **given: object) -> None:
     for name, value in given.items():
         if value is not None and value is not False:
             option = option_of(name)
-            raise InputError(f"{why}: {option} is not used", expected=f"it without {option}")
+            raise InputError(f"{why}: {option} is not used", expected=f"no {option}")
 
 
 def check_workers(workers: int) -> None:

@@ -49,6 +49,8 @@ def case(
     All three are read from the text, so they are written as literals.
     """
     del arch, expect, name  # read from the source, see `lint.cases`
+    if builder is not None and not callable(builder):
+        raise TypeError("@layoutcheck.case stands at a function; its options are given by their names")
     if builder is not None:
         return builder
     return lambda function: function

@@ -579,6 +579,14 @@ def test_a_full_disk_is_one_error(words: tuple[str, ...]) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_an_error_that_cannot_be_written_keeps_its_status() -> None:
+    with Path("/dev/full").open("w") as full:
+        words = [sys.executable, "-m", "layoutcheck", "explain", "(8):(", "(8):(1)"]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stderr=full, cwd=ROOT, env=ENVIRONMENT)
+    assert done.returncode == 2
+
+
 def test_a_closed_pipe_is_quiet() -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -58,7 +58,7 @@ def test_banks_and_canonical_read_a_swizzle_alike(
     # The verdicts agree: what tensor cores read is free of conflicts, what they refuse is not.
     assert ("conflict-free" in banks) == (status == 0)
     if layout == SWIZZLED:
-        assert "make_smem_layout_atom prints bytes in this form: then give --swizzle 'S<3,4,3>'" in banks
+        assert "make_smem_layout_atom prints bytes in this form: then `swizzle` is S<3,4,3>" in banks
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ TILED = ["--atom", "cp.async", "--bits", "128", "--dtype", "bf16"]
         (["synth", "--tile", "(,)", "--src", "gmem (64,64):(64,1)", "--to", "registers"], 2,
          "--tile: unexpected text"),
         (["resources", "gemm", "--format", "x"], 2, "resources has no format 'x'"),
-        (["numerics", "tol", "-K", "64", "--in", ""], 2, "unknown element type ''"),
+        (["numerics", "tol", "-K", "64", "--in", ""], 2, "--in is empty; expected input type"),
         (["numerics", "tol", "-K"], 2, "(see 'layoutcheck numerics tol --help')"),
         (["rule", "uncoalesced"], 0, "LC302 uncoalesced"),
         (["rule", "bank"], 0, "LC301 slow bank-conflict"),
@@ -327,7 +327,20 @@ def test_the_python_page_is_plain_markdown() -> None:
         (["ci", "--yes", "--html", "a", "--sarif", "./a", "."], "error: --html and --sarif write one file"),
         (["check", "--compare"], "(see 'layoutcheck check --help')"),
         (["draw"], "error: nothing to draw"),
-        (["draw", "8:1", "--format", ""], "error: draw has no format ''"),
+        (["draw", "8:1", "--format", ""], "error: --format is empty; expected svg or text"),
+        (["lint", ""], "error: one of paths is empty; expected Python files"),
+        (
+            ["explain", "--mma", "mma.m16n8k16.f32.bf16"],
+            "error: no operand of the MMA is given; expected --a",
+        ),
+        (
+            ["banks", "64", "--access", "ldmatrix.x4"],
+            "error: 64:1 has 1 mode; expected a tile of two modes\n",
+        ),
+        (
+            ["banks", "(64,64):(64,1)", "--access", "stmatrix.x4", "--arch", "sm_80"],
+            "error: stmatrix.x4 is not on sm_80 (PTX ISA); expected --arch sm_90 or later",
+        ),
         (["draw", "8:1", "--thr", "4:1", "--val", "0"], "error: --val: every extent"),
         (["explain", "8:1", "8:1", "--bits", "0"], "error: --bits is 0; expected a number from 1 to 1048576"),
         (["explain", "--mma", "mma.m16n8k8.f32.bf16", "--c", "0:1"], "error: --c: no registers of C"),
@@ -345,7 +358,7 @@ def test_the_python_page_is_plain_markdown() -> None:
             "--thr: ",
         ),
         (["synth", "--tile", "(8,8)", "--src", "(8:1", "--to", "ldmatrix"], "error: --src: unexpected"),
-        (["banks", "8:1", "--access", "ldmatrix.x1", "--swizzle", ""], "error: not a swizzle"),
+        (["banks", "8:1", "--access", "ldmatrix.x1", "--swizzle", ""], "error: --swizzle is empty"),
         (["banks", "8:1", "--access", "x", "--dtype=f16", "--dtype", "f32"], "error: --dtype is given twice"),
         (["trace", "--arch", "sm_80", "--arch=sm_80", "{script}"], "error: --arch is given twice"),
         (["trace", "-m", "no_such_module"], "error: no module 'no_such_module'"),

@@ -74,6 +74,11 @@ def test_errors_name_arguments_not_options() -> None:
     with pytest.raises(lc.InputError, match="expected dtype=, such as bf16") as caught:
         lc.check("(8):(1)", "(8):(1)", "cp.async", bits=128)
     assert "--" not in str(caught.value)
+    with pytest.raises(lc.InputError, match=r"expected tiler='\(64,64\)'$"):
+        lc.check(*TILE[:2], "tma_load", dtype="bf16", tiler="(0,1)")
+    with pytest.raises(lc.InputError, match="expected arch='sm_75' or later"):
+        lc.synthesize((64, 64), "gmem (?,?):(1,?)", "ldmatrix", arch="sm_70")
+    assert "--" not in lc.canonical("S<3,4,3> o 0 o (64,64):(64,1)", "f16").reason
 
 
 def test_assert_legal_raises_with_the_report() -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from layoutcheck.cli import arguments
 from layoutcheck.cli.arguments import Command
-from layoutcheck.cli.output import complain
+from layoutcheck.cli.output import complain, drop
 from layoutcheck.digits import only_python_reads
 from layoutcheck.errors import InputError, LayoutcheckError
 
@@ -83,11 +83,11 @@ def run(words: Sequence[str] | None = None) -> int:
         complain(str(error))
         return 2
     except BrokenPipeError:
-        _drop_output()
+        drop(sys.stdout)
         return _BROKEN_PIPE
     except OSError as error:
         if error.errno in _FULL:
-            _drop_output()
+            drop(sys.stdout)
             complain(f"cannot write the report: {error.strerror}")
         elif error.filename is not None:
             complain(f"cannot use '{str(error.filename)[:200]}': {error.strerror}")
@@ -102,15 +102,10 @@ def run(words: Sequence[str] | None = None) -> int:
         try:
             sys.stdout.flush()
         except OSError:  # the program that read it was interrupted as well
-            _drop_output()
+            drop(sys.stdout)
         complain(f"ended by {number.name}")
         return _SIGNALLED + number
     return status
-
-
-def _drop_output() -> None:
-    """What standard output still holds goes nowhere: the flush at exit would fail again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _command(name: str) -> Command:

@@ -55,7 +55,8 @@ class Group(NamedTuple):
 def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
     """The arguments of `command` in these words; None where typer had better look at them.
 
-    Raises InputError for an option that is given twice: one of its values would be ignored.
+    Raises InputError for an option that is given twice: one of its values would be ignored. An empty word,
+    such as a shell's variable that is not set, is no value either.
     """
     options = _options(command)
     flags = {option.name(name): name for name, (_, option) in options.items() if not option.positional}
@@ -67,6 +68,8 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
             if not free:
                 return None
             if _is_list(options[free[0]][0]):
+                if not word:
+                    raise InputError(f"one of {free[0]} is empty", expected=options[free[0]][1].help)
                 given.setdefault(free[0], []).append(word)
             else:
                 given[free.pop(0)] = word
@@ -84,7 +87,10 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
         if kind is bool:
             value: Any = None if equals else True
         else:
-            value = _value(kind, text if equals else next(rest, None))
+            word = text if equals else next(rest, None)
+            if word == "" and flag != "--case":  # of which `run` makes the empty one
+                raise InputError(f"{flag} is empty", expected=options[name][1].help)
+            value = _value(kind, word)
         if value is None:
             return None
         given[name] = f"{given[name]}{joined}{value}" if joined and name in given else value

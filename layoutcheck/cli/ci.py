@@ -145,7 +145,7 @@ def _part(given: str | None) -> Part | None:
         or not 1 <= int(words[0]) <= int(words[1]) <= _MOST_PARTS
     ):
         raise InputError(
-            f"'{given[:40]}' is no part",
+            f"'{given[:40]}' is not a part of the programs",
             expected=f"--shard I/N with 1 <= I <= N <= {_MOST_PARTS}, such as 2/4",
         )
     return Part(int(words[0]), int(words[1]))

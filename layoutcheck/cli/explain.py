@@ -78,6 +78,8 @@ def explain(
         )
     found = asked_mma(mma, a, b, c, atom_layout, permutation)
     if found is not None:
+        if not found.answers:
+            raise InputError("no operand of the MMA is given", expected="--a, --b or --c; or draw --mma")
         _refuse("an MMA has operands of its own", given, "--mma with --a, --b, --c")
         refuse_beside(
             "an MMA is explained alone", case=case, compiler=compiler, all=everything, sources=sources

@@ -101,7 +101,8 @@ def path(
     if other is None:
         raise InputError("one path is compared with another", expected="two, each a preset or steps")
     if min(blocks, m, n, k) < 1 or blocks * m * n * k > 1 << 28:
-        raise InputError("blocks, M, N and K are positive, and their product at most 2^28")
+        given = f"{blocks} blocks of {m} x {n} x {k}"
+        raise InputError(given, expected="blocks, -M, -N and -K above 0, their product at most 2^28")
     if not (0 <= rtol < float("inf") and 0 <= atol < float("inf")):
         raise InputError("--rtol and --atol are finite and not negative")
     left, right = paths.path(one, arch), paths.path(other, arch)

@@ -140,4 +140,13 @@ def complain(message: str) -> None:
         message = "\n".join([first.removeprefix("error: "), *more, *_beside_caret(place, width)])
     text = f"{chr(27)}[1;31merror{chr(27)}[0m: {message}" if in_colour(sys.stderr) else f"error: {message}"
     encoding = sys.stderr.encoding or "ascii"
-    sys.stderr.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+    try:
+        sys.stderr.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+        sys.stderr.flush()
+    except OSError:  # of a full disk, or a pipe without a reader: the status still says it
+        drop(sys.stderr)
+
+
+def drop(stream: TextIO) -> None:
+    """What the stream still holds goes nowhere: the flush at exit would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

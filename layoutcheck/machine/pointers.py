@@ -36,7 +36,7 @@ class Pointer(NamedTuple):
         if element_bits != self.bits:
             raise InputError(
                 f"the pointer has elements of {self.bits} bits, the type given has {element_bits}",
-                expected=f"--dtype, a type of {self.bits} bits",
+                expected=f"an element type of {self.bits} bits",
             )
 
 

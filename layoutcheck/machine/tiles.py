@@ -169,7 +169,7 @@ def matrix_access(
     along. `trans` is only part of the name: it changes registers, not addresses. Raises InputError where
     the tile has no contiguous mode or is not made of whole blocks.
     """
-    rows, columns, along = _plane(tile)
+    rows, columns, along = plane(tile)
     across = 1 - along
     extent = (rows, columns)
     elements = ROW_BYTES // _whole_bytes(element_bits)
@@ -272,8 +272,8 @@ def _log2_bytes(element_bits: int) -> int:
     return size.bit_length() - 1
 
 
-def _plane(tile: Layout | ComposedLayout) -> tuple[int, int, int]:
-    """Extents of the two modes, and which of them is contiguous in memory."""
+def plane(tile: Layout | ComposedLayout) -> tuple[int, int, int]:
+    """Extents of the two modes, and which of them is contiguous in memory. Raises InputError."""
     outer = tile.outer if isinstance(tile, ComposedLayout) else tile
     if len(outer) != 2:
         raise InputError(f"{outer} has {many(len(outer), 'mode')}", expected="a tile of two modes")

@@ -64,7 +64,7 @@ class Data:
     def _most(self, scale: float, format_: Format) -> float:
         """The largest integer drawn; InputError where the distribution has none, or it does not fit."""
         if self.kind != "uniform" or not 1 <= scale <= format_.largest:
-            expected = f"--data uniform, and a --scale from 1 to {format_.largest:g}"
+            expected = f"uniform data, and a scale from 1 to {format_.largest:g}"
             raise InputError(f"no {format_} numbers are {self.kind} with scale {scale:g}", expected=expected)
         return float(np.rint(scale))
 

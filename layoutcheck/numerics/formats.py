@@ -234,7 +234,7 @@ def fmt(name: str | Format) -> Format:
     """The format of that name, in any spelling of `layoutcheck.machine.dtypes`; InputError otherwise."""
     if isinstance(name, Format):
         return name
-    integer = _INTEGER.match(name.strip().removeprefix("cutlass."))
+    integer = _INTEGER.match(name.strip().removeprefix("cutlass.")) if isinstance(name, str) else None
     canonical = f"{'u' if integer[1] else 's'}{integer[2]}" if integer else dtype(name).name
     if canonical not in FORMATS:
         raise InputError(

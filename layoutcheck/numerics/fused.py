@@ -257,7 +257,8 @@ def metrics(
 ) -> dict[str, Any]:
     """The emulated kernel's error by each metric, on normal data; InputError for sizes out of range."""
     if min(keys, head_dim, queries) < 1 or keys * head_dim * queries > 1 << 26:
-        raise InputError("keys, head dimension and queries are positive, and their product at most 2^26")
+        given = f"{keys} keys, head dimension {head_dim}, {queries} queries"
+        raise InputError(given, expected="numbers above 0, their product at most 2^26")
     rng, held = generator(seed, keys, head_dim, queries), steps.qk.instruction.a
     q, k, v = (
         round_to(scale_of_data * rng.standard_normal((rows, head_dim)), held)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from layoutcheck.algebra.inttuple import shown
+from layoutcheck.algebra.inttuple import must_be
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.numerics.formats import FORMATS, Format
@@ -104,7 +104,8 @@ _FP8 = NARROW[:2]
 
 def architecture(arch: str) -> int:
     """The number of `arch` ("sm_90a", "sm86", "90"); InputError where no tensor core is modelled for it."""
-    number = parse_arch(arch if isinstance(arch, str) else shown(arch)).number
+    must_be(str, "text, such as sm_90a", arch=arch)
+    number = parse_arch(arch).number
     if number not in _FAMILY:
         known = ", ".join(f"sm_{number}" for number in _FAMILY)
         raise InputError(f"no tensor core is modelled for '{arch[:40]}'", expected=f"one of {known}")

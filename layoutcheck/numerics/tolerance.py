@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
+from layoutcheck.algebra.inttuple import must_be
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, verdict
-from layoutcheck.numerics.accuracy import Accuracy, Drawn, accuracy, of_arrays
+from layoutcheck.numerics.accuracy import ORDERS, Accuracy, Drawn, accuracy, of_arrays
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import rates, round_loss
 from layoutcheck.numerics.data import Data
@@ -166,6 +168,14 @@ def derive(
     not), "exact" (the exact result), or the path of another kernel. The data are arrays `a` (M, K) and `b`
     (K, N), or drawn: "uniform" in [0, scale) or "normal". InputError for unusable arguments.
     """
+    must_be((int, np.integer, NoneType), "a whole number", k=k, promote=promote, seed=seed)
+    must_be(str, "text", arch=arch, against=against, data=data, order=order)
+    if order not in ORDERS:
+        raise InputError(f"no order '{order[:40]}'", expected=" or ".join(ORDERS))
+    if (a is None) != (b is None):
+        raise InputError("a and b must be given together")
+    if a is None and order != "any":
+        raise InputError("order is of a and b: drawn data have none")
     if any(value is not None and not 0 <= value < float("inf") for value in (atol, rtol)):
         raise InputError("atol and rtol are finite and not negative")
     chosen = _chosen(steps, inputs, output, arch, name, promote)
@@ -232,9 +242,10 @@ def _length(k: int | None) -> int:
 
 def _checked(values: Any, what: str) -> Floats:
     try:
-        array = np.asarray(values, np.float64)
+        array = np.asarray(values)
+        array = array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe")
     except (TypeError, ValueError):
-        raise InputError(f"{what} is not an array of numbers") from None
+        raise InputError(f"{what} is not an array of real numbers", expected="a matrix of floats") from None
     if array.ndim != 2 or not array.size or not np.isfinite(array).all():
         raise InputError(f"{what} has shape {array.shape}", expected="a matrix of finite numbers")
     return array
@@ -255,7 +266,7 @@ def _refuse_overflow(
     most = float(drawn.reach(np.array([float(k)]), stored, stored)[0])
     raise InputError(
         f"sums of K = {k} products, {drawn}, may reach {most:.4g}: {chosen} may overflow",
-        expected=f"a wider format than {out} (largest {out.largest:g}), a smaller K or --scale",
+        expected=f"a wider format than {out} (largest {out.largest:g}), a smaller K or scale",
     )
 
 

@@ -30,12 +30,21 @@ from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.findings import versioned
 from layoutcheck.formats import check_format
+from layoutcheck.machine.arch import Arch, parse_arch
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.canonical.modes import mode_of
 from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.machine.pointers import how_read, parse_tile
-from layoutcheck.machine.tiles import TileAccess, TileCost, analyse_tile, in_bytes, matrix_access, vectors
+from layoutcheck.machine.tiles import (
+    TileAccess,
+    TileCost,
+    analyse_tile,
+    in_bytes,
+    matrix_access,
+    plane,
+    vectors,
+)
 from layoutcheck.reports.style import Style, aligned
 from layoutcheck.sources.atom_names import short_name
 
@@ -45,6 +54,7 @@ MAX_TILE = 1 << 20
 
 _MATRIX = re.compile(r"(ld|st)matrix\.x([124])(\.trans)?\Z")
 _OPS = ("ld", "st", "cp.async", "cp.async.cg")
+_FIRST = {"ldmatrix": 75, "stmatrix": 90, "cp.async": 80}  # the first architecture that has it (PTX ISA)
 _COPIES = {
     "s2r": ("ld",), "r2s": ("st",), "universal": ("ld", "st"), "autovec": ("ld", "st"), "auto": ("ld", "st"),
 }  # fmt: skip
@@ -66,12 +76,22 @@ def analyse(
     assert isinstance(outer, Layout)
     if not (inttuple.is_static(outer.shape) and inttuple.is_static(outer.stride)):
         raise InputError(f"{outer} has run-time values", expected="the static layout of a tile")
+    plane(outer)  # its errors are of the tile, and not of an access
     size = inttuple.product(outer.shape)
     assert isinstance(size, int)
     if size > MAX_TILE:
         raise InputError(f"a tile of {size} elements", expected=f"one of shared memory, at most {MAX_TILE}")
     read = read_accesses(accesses, outer, element.bits)
+    for one in read:
+        _must_have(parse_arch(arch), one.name)
     return analyse_tile(outer, element.bits, read, pointer), best_swizzle(outer, element.bits, read, arch)
+
+
+def _must_have(arch: Arch, access: str) -> None:
+    """Raise InputError for an instruction that the architecture does not have (PTX ISA)."""
+    first = next((number for name, number in _FIRST.items() if access.startswith(name)), 0)
+    if arch.number < first:
+        raise InputError(f"{access} is not on {arch} (PTX ISA)", expected=f"--arch sm_{first} or later")
 
 
 def read_accesses(text: str, tile: Layout, element_bits: int) -> list[TileAccess]:
@@ -138,7 +158,7 @@ def read_as(layout: str, dtype: str, swizzle: str | None) -> str:
     said = how_read(tile, parse_swizzle(swizzle) if swizzle else printed, bits)
     inner = tile.inner if isinstance(tile, ComposedLayout) else None
     if isinstance(inner, Swizzle) and mode_of(in_bytes(inner, bits)) is None and mode_of(inner) is not None:
-        said += f". The DSL's make_smem_layout_atom prints bytes in this form: then give --swizzle '{inner}'"
+        said += f". The DSL's make_smem_layout_atom prints bytes in this form: then `swizzle` is {inner}"
     return said
 
 

@@ -72,7 +72,7 @@ def operand(
         own = in_elements(memref.swizzle, memref.dtype.bits)
         said = f"{side} is swizzled by {memref.swizzle} in bytes: in a composed layout {own} counts elements"
         if mode_of(memref.swizzle) is None and mode_of(own) is not None:
-            said += f" (if make_smem_layout_atom printed it, it counts bytes: then --swizzle '{own}')"
+            said += f" (if make_smem_layout_atom printed it, it counts bytes: then `swizzle` is {own})"
         assumed.append(said)
     if given_space is None or align is None:
         facts = [] if given_space else [f"in {memref.space}"]

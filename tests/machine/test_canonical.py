@@ -162,7 +162,7 @@ def test_a_composed_layout_counts_elements_here_as_in_banks(dtype: str, base: in
 
 def test_the_dsls_printed_atom_is_told_from_a_composed_layout() -> None:
     found = canonical("S<3,4,3> o 0 o ((8,8),(64,1)):((64,512),(1,0))", "bf16")
-    assert found.verdict == "rejected" and "S<3,4,3> as the pointer's swizzle (--swizzle" in found.reason
+    assert found.verdict == "rejected" and "S<3,4,3> as `swizzle`, the pointer's" in found.reason
     assert canonical("((8,8),(64,1)):((64,512),(1,0))", "bf16", "K", "S<3,4,3>").name == "K_SW128"
 
 

@@ -264,6 +264,12 @@ def test_sums_that_overflow_are_an_input_error_at_once() -> None:
         {"a": np.ones(3), "b": np.ones(3)},
         {"a": np.full((2, 3), np.nan), "b": np.ones((3, 2))},
         {"a": np.ones((2, 3)), "b": np.ones((3, 2)), "order": "sorted"},
+        {"k": 64, "order": "ascending"},
+        {"k": 64, "a": np.ones((2, 64))},
+        {"k": "64"},
+        {"k": 64, "arch": 90},
+        {"k": 64, "inputs": 16},
+        {"a": np.ones((2, 3)), "b": np.ones((3, 2), complex)},
     ],
 )
 def test_unusable_numbers_are_input_errors(arguments: dict[str, object]) -> None:

@@ -140,8 +140,8 @@ def _canonical(
     if other is not None and _canonical(outer, element, kind, other, unit).verdict == "legal":
         reason += (
             f". With {other} on the pointer, in bytes, it is canonical: the DSL's make_smem_layout_atom "
-            f"prints that in the form of a composed layout. Give the layout alone, and {other} as the "
-            "pointer's swizzle (--swizzle, or in a printed memref)"
+            f"prints that in the form of a composed layout. Give the layout alone, and {other} as "
+            "`swizzle`, the pointer's"
         )
     near = nearest(outer, element, kind, pointer, unit)
     if near[:2] == (str(outer), str(pointer)):  # the layout itself, read along its other mode
