@@ -43,6 +43,14 @@ class Where(NamedTuple):
         return {key: part for key, part in parts.items() if part is not None}
 
 
+BY_LOWERING = "The addresses come from the compiler's own lowering, for all threads of a block."
+
+
+def shortened(message: str) -> str:
+    """A finding's message for a text that has many: its counts say how many addresses come from where."""
+    return message.replace(f" {BY_LOWERING}", "")
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong, slow or worth knowing about a copy, or about a matmul's arithmetic (LC4xx).

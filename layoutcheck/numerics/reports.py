@@ -164,43 +164,50 @@ def tolerance_report(found: Tolerance) -> Report:
     """The kernel, the bound, the tolerance, what it cannot see, and the verdict on the user's numbers."""
     data: dict[str, Any] = {"command": "numerics tol", **found.to_dict()}
     use, exact = found.suggested, found.suggested_exact
-    lines = [f"K = {found.k}, {found.inputs} -> {found.output} on {found.arch}: {found.path}"]
-    if found.unit is not None:
-        lines.append(f"  {found.unit.name}: {', '.join(found.unit.status)}")
-    lines.append(f"  data: {found.data}")
-    if found.formula.startswith("exact"):
-        lines.append(f"  any data: {found.formula}, S = sum |a b|")
-    elif found.formula:
-        lines += [
-            "  any data, one chain: off by at most c1 max((S + |exact|) / 2, largest |a b|), S = sum |a b|;",
-            f"    {found.formula}",
-        ]
-    model = found.measured
-    lines += [
-        f"  model: max error/S {model['max_error_over_S']:.3g}, mean {model['mean_error_over_S']:.3g}, "
-        f"rms {model['rms_error']:.3g}; {model['outputs_that_differ']:.1%} of the outputs differ, "
-        f"by at most {model['largest_difference']:.3g}",
-        f"  against {_COMPARED.get(found.against, found.against)}:",
-        f"    use atol={use['atol']:g} rtol={use['rtol']:g}",
+    beside = _COMPARED.get(found.against, found.against)
+    lines = [
+        f"K = {found.k}, {found.inputs} -> {found.output} on {found.arch}: {found.path}",
+        f"  use atol={use['atol']:g} rtol={use['rtol']:g} against {beside}",
     ]
     if found.against != "exact":
         lines.append(f"  against the exact result: atol={exact['atol']:g} rtol={exact['rtol']:g}")
     if found.unit is not None:
         limit = exact_integer_limit(found.unit, found.output)
         lines.append(f"  integer data with sum |a b| <= {limit}: tolerance 0")
-    if found.user is not None:
-        user = found.user
+    lines += [f"  data: {found.data}", *_unseen(found)]
+    model = found.measured
+    lines.append(
+        f"  model: max error/S {model['max_error_over_S']:.3g}, mean {model['mean_error_over_S']:.3g}, "
+        f"rms {model['rms_error']:.3g}; {model['outputs_that_differ']:.1%} of the outputs differ, "
+        f"by at most {model['largest_difference']:.3g}; S = sum |a b|"
+    )
+    if found.formula.startswith("exact"):
+        lines.append(f"  any data: {found.formula}")
+    elif found.formula:
+        lines += [
+            "  any data, one chain: off by at most c1 max((S + |exact|) / 2, largest |a b|),",
+            f"    {found.formula}",
+        ]
+    if found.unit is not None:
+        lines.append(f"  {found.unit.name}: {', '.join(found.unit.status)}")
+    return Report(data, "\n".join(lines + _finding_lines(data["findings"])))
+
+
+def _unseen(found: Tolerance) -> list[str]:
+    """How the user's numbers compare with a step and the bound, and which mistakes a tolerance lets pass."""
+    lines, user = [], found.user
+    if user is not None:
         lines.append(
             f"  atol={user['atol']:g} rtol={user['rtol']:g}: below one {found.output} step at "
             f"{user['below_one_step']:.0%} of the outputs, below the bound at {user['below_bound']:.0%}"
         )
     block = next(key for key in found.blind if key.startswith("block_of_") and key.count("_") == 2)
     lines.append(
-        f"  unseen at that tolerance: one skipped k at {found.blind['one_k']:.0%} of the outputs, a skipped "
-        f"{block.replace('_', ' ')} at {found.blind[block]:.0%} "
+        f"  unseen at {'that' if user else 'this'} tolerance: one skipped k at {found.blind['one_k']:.0%} "
+        f"of the outputs, a skipped {block.replace('_', ' ')} at {found.blind[block]:.0%} "
         f"({found.blind[block + '_at_every_output']:.0%} of the blocks at every output)"
     )
-    return Report(data, "\n".join(lines + _finding_lines(data["findings"])))
+    return lines
 
 
 def attention_report(found: dict[str, Any]) -> Report:

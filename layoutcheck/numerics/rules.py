@@ -57,7 +57,7 @@ _RULES = (
         One rounding to f16 stays within 2^-11 of its own value. If the running sum cancels, what is left is
         small beside the error that it inherited: the first block passes at rtol = 1e-3, later ones fail
         (CUTLASS issue 2214). Measured on an H200: the predicted counts of that issue's configurations are the
-        hardware's, output by output (docs/numerics.md).
+        hardware's, output by output (docs/numerics-measured.md).
 
         ## How to fix it
 
@@ -87,8 +87,8 @@ _RULES = (
 
         A format of p significant bits has steps of 2^(e + 1 - p) at size 2^e (IEEE 754-2019, 3.3): f16 near
         128 has steps of 0.125. Kernels that add in another order, or split K, differ in the last bit now and
-        then. Measured on an H200 (docs/numerics.md): a grouped GEMM split in two differs from torch in 565
-        of 262,144 outputs of 512 x 512 x 512, each by one step, and both are right.
+        then. Measured on an H200 (docs/numerics-measured.md): a grouped GEMM split in two differs from torch
+        in 565 of 262,144 outputs of 512 x 512 x 512, each by one step, and both are right.
 
         ## How to fix it
 
@@ -151,7 +151,7 @@ _RULES = (
         block-FMA analysis of Blanchard, Higham, Lopez, Mary & Pranesh (SIAM J. Sci. Comput. 42, C124, 2020)
         with an adder that cuts. Cutting has a bias, so errors add up, and bounds in sqrt(K) do not hold. Two
         kernels of one sum may err in opposite directions: `--against` says what yours is compared with.
-        The bound held in every run on an H200 and under attack (docs/numerics.md).
+        The bound held in every run on an H200 and under attack (docs/numerics-measured.md).
 
         ## How to fix it
 
@@ -181,8 +181,8 @@ _RULES = (
 
         Terms are cut 13 bits below the largest one and the sum is cut to 14 bits. Identified from an H200's
         answers to probes; 24,000 random vectors of each FP8 `wgmma` are bit-equal to this model
-        (docs/numerics.md). On uniform data with K = 4096 the mean error is -6.6% of the sum; with an f32 sum
-        every 128 k it is -0.05%.
+        (docs/numerics-measured.md). On uniform data with K = 4096 the mean error is -6.6% of the sum; with an
+        f32 sum every 128 k it is -0.05%.
 
         ## How to fix it
 
@@ -214,7 +214,7 @@ _RULES = (
         Blocks, kept bits and roundings differ between architectures: an A100 adds f16 products in blocks of 8
         and keeps 24 bits, Hopper in blocks of 16 and keeps 25. `numerics.unit(NAME, ARCH).describe()` gives
         the source of each parameter and whether it was measured here. An H200 answered every probe of 27
-        instructions as predicted (docs/numerics.md).
+        instructions as predicted (docs/numerics-measured.md).
 
         ## How to fix it
 

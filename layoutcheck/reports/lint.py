@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from layoutcheck.digits import many
-from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.findings import SCHEMA_VERSION, shortened
 from layoutcheck.formats import check_format
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.result import Counts, Result
@@ -79,7 +79,7 @@ def _finding(finding: LintFinding, style: Style) -> list[str]:
     head = f"{place} {style(f'{finding.severity}[{finding.code}]', 'bold', colour)} {finding.title}"
     lines = [head]
     if finding.message:
-        lines += [style(line, "dim") for line in style.wrap(finding.message, "    ")]
+        lines += [style(line, "dim") for line in style.wrap(shortened(finding.message), "    ")]
     return lines
 
 

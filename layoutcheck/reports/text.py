@@ -13,7 +13,7 @@ from layoutcheck.check import Fix, Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.findings import Finding, Where
+from layoutcheck.findings import Finding, Where, shortened
 from layoutcheck.reports.drawing import differs, draw
 from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
 from layoutcheck.reports.pointing import mode_spans, underline
@@ -28,9 +28,6 @@ from layoutcheck.reports.told import (
     operands,
 )
 from layoutcheck.sources.request import ONE_THREAD
-
-_MOST_EVIDENCE = 2  # lines
-_LONGEST_FACT = 40  # characters of one piece of evidence; the compiler's message has a line of its own
 
 
 def render(outcomes: Sequence[Outcome], style: Style) -> str:
@@ -94,7 +91,8 @@ def _report(report: Report, style: Style) -> list[str]:
         lines += style.wrap(one_thread(report.copy, style.python), "      ", "  ")
     lines += ["", *_copy(report.copy, main, style)]
     if main:
-        lines += ["", *style.wrap(main.message, "  "), *_evidence(main, style)]
+        lines += ["", *style.wrap(shortened(main.message), "  ")]
+        lines += _evidence(main, style) if style.everything else []
     if report.drawing and report.verdict in ("wrong", "rejected") and differs(report.drawing):
         verb = "would move" if report.verdict == "rejected" else "moves"
         lines += ["", *draw(report.drawing, style, verb)]
@@ -179,12 +177,9 @@ def _operand(name: str, memref: Memref, where: Where | None, style: Style) -> li
 
 
 def _evidence(finding: Finding, style: Style) -> list[str]:
-    """The numbers behind a finding; no more of them than fit, unless everything is asked for."""
-    shown = [f"{key} {value}" for key, value in facts(finding, None if style.everything else _LONGEST_FACT)]
+    """The numbers behind a finding, which its message has in a sentence."""
+    shown = [f"{key} {value}" for key, value in facts(finding)]
     lines = style.wrap(", ".join(shown), "    ", "  = ") if shown else []
-    if len(lines) > _MOST_EVIDENCE and not style.everything:
-        kept = lines[_MOST_EVIDENCE - 1][: style.width - 5].rpartition(",")[0]
-        lines = [*lines[: _MOST_EVIDENCE - 1], f"{kept}, ..."]
     return [style(line, "dim") for line in lines]
 
 
@@ -208,7 +203,9 @@ def _answers(report: Report, style: Style) -> list[str]:
 
 def _fixes(report: Report, style: Style) -> list[str]:
     if not report.fixes:
-        return ["", *style.wrap(f"no fix: {report.obstacle}", "    ", "  ")] if report.obstacle else []
+        main = main_finding(report)  # whose title stands above
+        why = (report.obstacle or "").removesuffix(f": {main.title}" if main else "")
+        return ["", *style.wrap(f"no fix: {why}", "    ", "  ")] if why else []
     head = "fixes, best first"
     where = "report.fixes" if style.python else "--all"
     hint = "" if style.everything or len(report.fixes) == 1 else f" (the code of all of them: {where})"

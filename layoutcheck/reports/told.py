@@ -53,7 +53,7 @@ def one_thread(copy: Copy, python: bool) -> str:
     return said
 
 
-def facts(finding: Finding, longest: int | None) -> list[tuple[str, str]]:
+def facts(finding: Finding, longest: int | None = None) -> list[tuple[str, str]]:
     """The numbers behind a finding, by name; those of more than `longest` characters are left out."""
     return [
         (key.replace("_", " "), _plain(value))
@@ -107,7 +107,7 @@ def _said(prediction: Prediction, late: bool = False) -> str:
 def _machine(report: Report) -> str:
     wrong = [finding for finding in report.findings if finding.severity == "wrong"]
     if wrong:
-        return f"does not do what the layouts say: {wrong[0].title}"
+        return f"does not do what the layouts say: {', '.join(dict.fromkeys(one.code for one in wrong))}"
     if report.verdict == "rejected":
         return "never reached"
     if report.verdict == "unknown" or not report.execution:

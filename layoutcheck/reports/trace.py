@@ -247,10 +247,11 @@ def _untold(copy: TracedCopy) -> str:
 
 def tiers(counts: dict[str, int]) -> str:
     """How many copies are known in which way (`sources.traced.address_sources`), as every summary says it."""
-    return (
-        f"for all threads: {counts['layouts']} by their layouts, {counts['lowered']} by the "
-        f"compiler's lowering; for one thread, by types only: {counts['types']}"
-    )
+    ways = (("layouts", "by their layouts"), ("lowered", "by the compiler's lowering"))
+    known = [f"{counts[key]} {how}" for key, how in ways if counts[key]]
+    said = [f"for all threads: {', '.join(known)}"] * bool(known)
+    said += [f"for one thread, by types only: {counts['types']}"] * bool(counts["types"])
+    return "; ".join(said) or "none known"
 
 
 def subject(one: Distinct) -> str:

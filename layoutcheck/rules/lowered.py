@@ -16,14 +16,13 @@ import numpy as np
 
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.analysis.vector import NAMES
-from layoutcheck.findings import Finding, Where
+from layoutcheck.findings import BY_LOWERING, Finding, Where
 from layoutcheck.machine.banks import CP_ASYNC_CG
 from layoutcheck.rules import lc301_bank_conflict as lc301
 from layoutcheck.rules import lc302_uncoalesced as lc302
 from layoutcheck.rules import rule
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
-_BY = "The addresses come from the compiler's own lowering, for all threads of a block."
 _VERBS = {"src": "reads", "dst": "writes"}
 
 
@@ -43,7 +42,7 @@ def findings(addresses: Addresses, what: str = "copy") -> Iterator[Finding]:
         elif lc302.scattered(made):
             found = lc302.uncoalesced(made)
         if found is not None:
-            message = f"{found.message} {_BY}"
+            message = f"{found.message} {BY_LOWERING}"
             if side.kind == "arguments":
                 message += " Dynamic extents and strides were given numbers."
             yield replace(found, message=message, evidence={**found.evidence, "rests_on": side.kind})
@@ -87,7 +86,7 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
         judged.code,
         kind.severity or judged.severity,
         title,
-        f"{message} {_BY}",
+        f"{message} {BY_LOWERING}",
         Where(fault.side, None, fault.thread),
         evidence,
     )

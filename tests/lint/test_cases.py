@@ -11,6 +11,7 @@ import pytest
 
 import layoutcheck
 from layoutcheck.cli import run
+from layoutcheck.findings import BY_LOWERING
 from layoutcheck.lint import cases
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.judged import judge
@@ -180,8 +181,14 @@ def test_the_summary_counts_what_is_known_for_all_threads():
     judged = judge([cases.CaseRun(cases.RegisteredCase("k.py", "f", 3, "f", "sm_90a"), trace)])
     known_by = address_sources(judged.address_sources.elements())
     counts = Counts(cases=1, copies=judged.copies, address_sources=known_by)
-    told = reports.text(Result((), counts), Style())
-    assert "for all threads: 1 by their layouts, 2 by the compiler's lowering" in told
+    found = LintFinding("LC302", "slow", "k.py", 7, 1, "title", f"Why. {BY_LOWERING} Called from a.py:3.")
+    result = Result((found,), counts)
+    told = reports.text(result, Style())
+    assert "for all threads: 1 by their layouts, 2 by the compiler's lowering; for one thread, by" in told
+    assert "    Why. Called from a.py:3.\n" in told  # of which each finding need not say it
+    assert BY_LOWERING in reports.renderer("json")(result, Style())
+    counts = Counts(cases=1, copies=1, address_sources={"layouts": 0, "lowered": 0, "types": 1})
+    assert "\nfor one thread, by types only: 1.\n" in reports.text(Result((), counts), Style())
 
 
 def trace_of(known: list[str]) -> Trace:

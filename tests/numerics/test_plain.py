@@ -193,7 +193,7 @@ def test_the_commands_know_them(arguments: str, told: str, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ("tol -K 512 --in s8 --data normal", "--data uniform"),
+        ("tol -K 512 --in s8 --data normal", "expected uniform data, and a scale from 1 to 127"),
         ("tol -K 512 --in s8 --scale 200", "up to 127|to 127"),
         ("tol -K 131072 --in u8 --scale 255", "may overflow"),
         ("tol -K 64 --in f64 --arch sm_75", "has no mma.m8n8k4.f64.f64"),

@@ -110,6 +110,7 @@ def test_the_report_of_the_issue_fits_a_screen(reports: dict[str, lc.Report]) ->
     assert "00..............\n" in text and "5 more, 128 B apart" in text
     assert "would move" in text
     everything = render([reports["rejected"]], Style(everything=True))
+    assert "\n  = elements 8, adjacent 1" in everything and "\n  = " not in text
     assert everything.count("\n") > text.count("\n")
     assert all(fix.code.strip().split("\n")[-1] in everything for fix in reports["rejected"].fixes)
 
