@@ -1,4 +1,4 @@
-"""The figures of docs/numerics.md, from the evidence files: no number there is typed by hand.
+"""The figures of docs/numerics-measured.md, from the evidence files: no number there is typed by hand.
 
 python -m kernels.numerics.tables          rewrites the part of the page between its two markers
 """
@@ -281,7 +281,7 @@ EVIDENCE = (
 
 
 def main() -> None:
-    file = DOCS / "numerics.md"
+    file = DOCS / "numerics-measured.md"
     file.write_text(page(file.read_text()))
 
 
