@@ -31,8 +31,14 @@ PLANNED = {
     "33x500000": ("elementwise", "few rows, 96 by 6"),
     "500000x33": ("few columns, 128",),
     "70000x300": ("few columns, 64",),
-    "1000x77x129": ("whole, 1 480",),
+    "1000x77x129": ("whole, 1 320 by words",),
+    "18x689x566": ("elementwise", "shifted 120x128, 3"),
+    "40x701x499:uint8": ("elementwise", "shifted 128x128, 4, 1 bytes"),
+    "8191x8193:uint8": ("elementwise", "shifted 240x128, 1 bytes"),
+    "70000x300:uint8": ("elementwise", "shifted 128x128, 4, 1 bytes", "few columns, 128"),
+    "153x66943:uint8": ("elementwise", "few rows, 128 by 1"),
 }
+"""Plans by shape, and by the type of its elements if that is not bfloat16."""
 
 COUNTERS = {
     "instructions": "smsp__inst_executed.sum",
@@ -94,8 +100,12 @@ def count_plans() -> None:
     from kernels.transpose.plans import candidates
 
     for shape, names in PLANNED.items():
-        x, y = pair(Shape.named(shape))
-        bits = x.view(torch.int16).view(-1), y.view(torch.int16).view(-1)
+        named, _, kind = shape.partition(":")
+        x, y = pair(Shape.named(named), getattr(torch, kind or "bfloat16"))
+        bits = [
+            t.view(torch.uint8).view(-1)[: t.numel() * t.element_size() & -2].view(torch.int16)
+            for t in (x, y)
+        ]
         for name in names:
             if name == "elementwise":
                 count(f"{name} {shape}", partial(torch.bitwise_not, bits[0], out=bits[1]))

@@ -304,7 +304,8 @@ def counted(run: dict[str, Any]) -> str:
     where, body = run["environment"], []
     for row in run["plans"]:
         plan, name = row["name"].rsplit(" ", 1)
-        side = 2 * math.prod(int(extent) for extent in name.split("x"))
+        extents, _, kind = name.partition(":")
+        side = (1 if kind else 2) * math.prod(int(extent) for extent in extents.split("x"))
         moved = [row[f"memory_{way}_bytes"] / side for way in ("read", "write")]
         asked = [32 * row[f"l2_{way}_sectors"] / side for way in ("read", "write")]
         busy = [row[f"{pipe}_percent"] for pipe in ("memory", "l2", "issue_active")]

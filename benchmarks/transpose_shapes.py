@@ -141,7 +141,7 @@ MEMCHECKED = [
 """Shapes that compute-sanitizer looks at, each tensor an allocation of its own."""
 
 MEMCHECKED_SIZES = [
-    *[Shape(257, 203, pad_x=1, pad_y=2, off=1), Shape(300, 77, batch=3), Shape(17, 1003)],
+    *[Shape(257, 203, pad_x=1, pad_y=2, off=1), Shape(300, 77, batch=3), Shape(17, 1003), Shape(153, 1003)],
     *[Shape(7, 9, 50, 1, 1, 1), Shape(70, 57, 3, 1, 2, 3), Shape(9, 50, 61), Shape(20, 31, 40, 1, 0, 1)],
 ]
 """For elements of other sizes."""

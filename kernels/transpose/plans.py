@@ -9,6 +9,7 @@ from typing import Any
 from cuda.bindings import runtime as cuda
 
 from kernels.transpose.blocks import Blocks, build_blocks
+from kernels.transpose.chunks import ahead_by
 from kernels.transpose.common import GRID_Y, SOON, Kernel, multiprocessors
 from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
@@ -51,9 +52,12 @@ PLANS: dict[str, AnyPlan] = {
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "shifted 248x128": Shifted((248, 128), 16, 16, most=2),
     "shifted 120x128, 3": Shifted((120, 128), 8, 16, most=3),
+    "shifted 120x64": Shifted((120, 64), 8, 16, most=5),
     "shifted 128x128, 4, 1 bytes": Shifted((128, 128), 8, 32, most=4, size=1),
     "shifted 128x128 fetched, 1 bytes": Shifted((128, 128), 8, 16, most=4, fetch=True, size=1),
     "shifted 128x128, 1 bytes": Shifted((128, 128), 8, 16, most=5, size=1),
+    "shifted 112x128, 1 bytes": Shifted((112, 128), 8, 32, most=5, size=1),
+    "shifted 240x128 by 32, 1 bytes": Shifted((240, 128), 16, 32, most=3, size=1),
     "shifted 128x256 edges": Shifted((128, 256), 16, 32, fetch=True, edges=True),
     **{
         f"shifted {tile[0]}x{tile[1]}, {size} bytes": Shifted(
@@ -142,7 +146,14 @@ def build(plan: AnyPlan, early: int | None = None) -> Kernel:
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
     plans = slims(x) | PLANS | few_rows(x, y) | padded(x, y) | few_columns(x, y) | wholes(x, y)
-    return {name: plan for name, plan in plans.items() if fits(plan, x, y)}
+    return {name: at_pitches(plan, x, y) for name, plan in plans.items() if fits(plan, x, y)}
+
+
+def at_pitches(plan: AnyPlan, x: Any, y: Any) -> AnyPlan:
+    """`plan` without what the pitches make needless."""
+    if isinstance(plan, Shifted):
+        return plan._replace(ahead=ahead_by(1, x.stride(-2) * y.stride(-2), plan.word) > 0)
+    return plan
 
 
 def slims(x: Any) -> dict[str, AnyPlan]:
@@ -173,6 +184,7 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     slope = None if whole_chunks(x) and not loose else x.stride(-2) % chunk
     if batch:
         tiles = [(48, 1, True), (96, 3, True) if count < 64 else (64, 2, True)]
+        tiles += [] if count < 64 else [(even_columns(x, range(16, 41, 8), chunk), 1, True)]
     elif count < 9:
         tiles = [(128, 16, True), (512, 64 if count < 5 else 16, True)]
     elif count < 25:
@@ -181,6 +193,11 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
         tiles = [(96, 6, False), (96, 3, False), (48, 3, True)]
     elif count < 128:
         tiles = [(96, 3, False), (64, 1, True), (48 if size == 1 else 72, 3, True)]
+    elif count < 256 and size == 1:
+        tiles = [
+            (columns, 1, count * columns < 10 << 10)
+            for columns in (even_columns(x, range(40, 57, 8), chunk), 64)
+        ]
     elif count < 256:
         tiles = [(32, 1, False), (64, 1, False), (96, 1, False)]
     elif count < 336:
@@ -190,10 +207,24 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     plans = []
     for columns, unit, fetch in tiles:
         load = "async" if columns == 48 and not batch else "evict_last"
-        eager = batch or (count > 63 and columns in (48, 72))
+        eager = batch or (count > 63 and columns in (48, 72)) or (size == 1 and 127 < count < 256)
         plans.append(FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size, eager))
     fit = [plan for plan in plans if plan.threads <= 1024 and plan.step > 0]
     return {f"few rows, {plan.columns} by {plan.unit}": plan for plan in fit}
+
+
+def even_columns(x: Any, tiles: range, chunk: int) -> int:
+    """Of columns of a tile, those for which the multiprocessor with the most blocks has the fewest columns.
+
+    `tiles` and the answer are for elements of two bytes.
+    """
+    items = x.shape[0] if x.dim() == 3 else 1
+
+    def most(columns: int) -> int:
+        blocks = items * (x.shape[-1] // (columns * chunk // BLOCK) + 1)
+        return -(-blocks // multiprocessors()) * columns
+
+    return min(tiles, key=most)
 
 
 def padded(x: Any, y: Any) -> dict[str, AnyPlan]:

@@ -40,7 +40,7 @@ def store_chunks(
         further = i * at_once + plan.chunk * stage * plan.chunks_of(plan.stage_rows)
         for k in cutlass.range_constexpr(plan.chunk):
             taken[k] = smem[places[k] + (k * plan.pitch + further)]
-        turned = rotated(taken, ahead * max(plan.size // 4, 1))
+        turned = rotated(taken, ahead * max(plan.size // 4, 1)) if plan.ahead else taken
         here = chunk + i * (at_once // plan.chunk) * ldy + stage * LANES_M
         inside = n1 + i * at_once < columns
         if cutlass.const_expr(not every):
@@ -104,7 +104,7 @@ def gathering(lay, tile, plan):
     (_, pitches, starts, _), (n0, _, first, m0) = lay, tile
     ldx, ldy = (cutlass.Int32(pitch & (plan.chunk - 1)) for pitch in pitches)
     n1 = column(warp, lane_n, ldx * ldy, plan.word)
-    ahead = ahead_by(lane_n, ldx * ldy, plan.word)
+    ahead = ahead_by(lane_n, ldx * ldy, plan.word) if plan.ahead else 0
     place = starts[1] + (n0 + n1) * pitches[1]
     late = cutlass.Int32(place & (plan.align - 1))
     chunk = ((place - late + m0) >> plan.bits) + lane_m
@@ -120,9 +120,11 @@ def gathering(lay, tile, plan):
             rows = (0x03020100 + k * BYTES + turned * BYTES) & (last * BYTES)
             shifts = (((corner + base * ldx) & last) * BYTES + ldx * rows) & (last * BYTES)
             beyond = ((base & last) * BYTES + rows) & (plan.chunk * BYTES)
-        starts_anew = cutlass.Int32(k // plan.word * plan.word + turned >= plan.chunk)
         further = (shifts + beyond) >> 8 * (k % 4) & 255
-        places.append(run + further - plan.chunk * plan.pitch * starts_anew)
+        if plan.ahead:
+            starts_anew = cutlass.Int32(k // plan.word * plan.word + turned >= plan.chunk)
+            further -= plan.chunk * plan.pitch * starts_anew
+        places.append(run + further)
     return n1, ahead, chunk, m0 - late + plan.chunk * lane_m, places
 
 

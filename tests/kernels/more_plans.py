@@ -36,7 +36,7 @@ THIN = {
 # Elements of every size, by each way of loading them; tiles of a width that is known when they are launched.
 SHIFTED = {
     "shifted, 1": Shifted((48, 128), 8, 32, size=1),
-    "shifted, 2": Shifted((24, 64), 4, 16, most=1),
+    "shifted, 2": Shifted((24, 64), 4, 16, most=1, ahead=False),
     "shifted, 4": Shifted((28, 32), 4, 8, most=2, fetch=True, size=4),
     "shifted, 8": Shifted((30, 16), 4, 4, size=8, edges=True),
 }
