@@ -102,16 +102,14 @@ def count_plans() -> None:
     for shape, names in PLANNED.items():
         named, _, kind = shape.partition(":")
         x, y = pair(Shape.named(named), getattr(torch, kind or "bfloat16"))
-        bits = [
-            t.view(torch.uint8).view(-1)[: t.numel() * t.element_size() & -2].view(torch.int16)
-            for t in (x, y)
-        ]
+        raw = [t.view(torch.uint8).view(-1) for t in (x, y)]
+        bits = [t[: len(t) & -2].view(torch.int16) for t in raw]
         for name in names:
             if name == "elementwise":
                 count(f"{name} {shape}", partial(torch.bitwise_not, bits[0], out=bits[1]))
             else:
                 count(f"{name} {shape}", launch_of(candidates(x, y)[name], x, y))
-        del x, y, bits
+        del x, y, raw, bits
         torch.cuda.empty_cache()
 
 

@@ -80,6 +80,9 @@ PLANS: dict[str, AnyPlan] = {
 FEW = 512
 """Rows or columns, at most, for which FewRows and FewColumns are compiled."""
 
+FETCHED = 20 << 10
+"""Bytes of a block up to which bytes of few rows are asked for early."""
+
 PADDED = ((384, 1, False), (384, 1, True), (128, 4, True), (512, 2, False), (256, 7, False))
 """Threads for Padded, about, how often they store, and whether the ends of rows are asked for first."""
 
@@ -194,10 +197,8 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     elif count < 128:
         tiles = [(96, 3, False), (64, 1, True), (48 if size == 1 else 72, 3, True)]
     elif count < 256 and size == 1:
-        tiles = [
-            (columns, 1, count * columns < 10 << 10)
-            for columns in (even_columns(x, range(40, 57, 8), chunk), 64)
-        ]
+        widths = even_columns(x, range(40, 57, 8), chunk), 64
+        tiles = [(columns, 1, count * columns < FETCHED // 2) for columns in widths]
     elif count < 256:
         tiles = [(32, 1, False), (64, 1, False), (96, 1, False)]
     elif count < 336:

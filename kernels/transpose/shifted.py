@@ -49,8 +49,8 @@ class Shifted(NamedTuple):
     `align`: elements of `y` that no two blocks share a run of, a chunk or more, a divisor of 4 * `warps`;
     `most`: blocks on a multiprocessor, at most; `fetch`: a block that starts early has what it will load
     brought to the L2; `size`: bytes of an element; `edges`: the L2 policy of the loads, which keeps lines of
-    `x`, holds for the chunk that a row needs beyond the tile, too; `ahead`: both pitches may be such that lanes
-    read one word further on than the lane before: see `chunks.ahead_by`.
+    `x`, holds for the chunk that a row needs beyond the tile, too; `ahead`: pitches may be such that lanes
+    read one word further on than the lane before, see `chunks.ahead_by`.
 
     A tile is gathered in stages along M, each as soon as its rows have come: stores of one go beside loads of
     the next. Tiles are narrower where the last wave of blocks would not be full otherwise: see `tiles_of`.
