@@ -62,7 +62,7 @@ LARGE = [
     (Shape.named("1500x200x301+2+1@3"), torch.uint8),
 ]
 
-COUNTED = ("padded", "shifted 120x128, 3", "shifted 48x128, 1 bytes")
+COUNTED = ("padded", "shifted 120x64", "shifted 128x128, 4, 1 bytes")
 """Starts of the names of plans."""
 
 KINDS = ("pads written", "by element", "by sector", "staged")

@@ -51,13 +51,10 @@ PLANS: dict[str, AnyPlan] = {
     },
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "shifted 248x128": Shifted((248, 128), 16, 16, most=2),
-    "shifted 120x128, 3": Shifted((120, 128), 8, 16, most=3),
     "shifted 120x64": Shifted((120, 64), 8, 16, most=5),
     "shifted 128x128, 4, 1 bytes": Shifted((128, 128), 8, 32, most=4, size=1),
     "shifted 128x128 fetched, 1 bytes": Shifted((128, 128), 8, 16, most=4, fetch=True, size=1),
     "shifted 128x128, 1 bytes": Shifted((128, 128), 8, 16, most=5, size=1),
-    "shifted 112x128, 1 bytes": Shifted((112, 128), 8, 32, most=5, size=1),
-    "shifted 240x128 by 32, 1 bytes": Shifted((240, 128), 16, 32, most=3, size=1),
     "shifted 128x256 edges": Shifted((128, 256), 16, 32, fetch=True, edges=True),
     **{
         f"shifted {tile[0]}x{tile[1]}, {size} bytes": Shifted(

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
-from kernels.transpose import fastest
+from kernels.transpose import fastest, plans
 from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import BASE_BYTES, DOUBT, ROUNDS, TIE, like, quickest, timed
 from kernels.transpose.common import AFTER, SOON
@@ -280,6 +280,26 @@ def test_a_copy_lies_like_its_original_and_inside_its_memory(address: int, room_
     start, last = like(Original(5, 7, 9, pad=3, address=address))
     assert (room_at + 2 * start - address) % BASE_BYTES == 0
     assert last - start == 4 * 7 * 12 + 6 * 12 + 8
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+def test_lanes_turn_only_where_the_pitches_ask_for_it(size: int) -> None:
+    """Where no lane reads ahead of another: see `chunks.ahead_by`."""
+    for pads in product(range(16), repeat=2):
+        x, y = Tensor(500, 600, pad=pads[0], size=size), Tensor(600, 500, pad=pads[1], size=size)
+        found = {plan.ahead for plan in candidates(x, y).values() if isinstance(plan, Shifted)}
+        move = 1 - x.stride(-2) * y.stride(-2)  # elements in a chunk, from one column to the next
+        assert found == {move % (2 * max(4 // size, 1)) == 0}, pads
+
+
+def test_tiles_of_few_rows_leave_no_multiprocessor_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """66,943 columns over 132 multiprocessors are 507.1 each: 6.3 tiles of 80, or 4.5 of 112."""
+    monkeypatch.setattr(plans, "multiprocessors", lambda: 132)
+    assert plans.even_columns(Tensor(153, 66943, size=1), range(40, 57, 8), 16) == 40
+    # 48 matrices of 308 columns: 13 tiles of 24 for each are 624, 5 or 4 on a multiprocessor.
+    assert plans.even_columns(Tensor(48, 119, 308), range(16, 41, 8), 8) == 24
+    monkeypatch.setattr(plans, "multiprocessors", lambda: 80)
+    assert plans.even_columns(Tensor(48, 119, 308), range(16, 41, 8), 8) == 16
 
 
 @pytest.mark.parametrize(
