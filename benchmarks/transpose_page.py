@@ -15,6 +15,8 @@ from typing import Any
 
 from benchmarks.transpose_accesses import BLOCKS
 from benchmarks.transpose_texts import (
+    BOUND,
+    BOUND_TAIL,
     COSTS,
     COSTS_TAIL,
     COUNTED,
@@ -40,6 +42,16 @@ from benchmarks.transpose_texts import (
     VARIANTS,
 )
 from layoutcheck.machine.cost import CLOCK_GHZ, NOTHING, SMS, pipes
+
+ABLATED = {
+    "lanes stay": "noturn",
+    "no gather": "nogather",
+    "no halo": "nohalo",
+    "neither": "nogather+nohalo",
+    "no ends": "noends",
+    "no stores": "nostore",
+}
+"""Steps that were left out, as the page and the evidence call them."""
 
 Rows = list[dict[str, Any]]
 
@@ -71,6 +83,7 @@ def main(path: Path) -> str:
         types(json.loads(path.with_name("transpose_types.json").read_text()), TYPES),
         types(json.loads(path.with_name("transpose_types_fresh.json").read_text()), TYPES_FRESH),
         counted(json.loads(path.with_name("transpose_plans_counted.json").read_text())),
+        bound(json.loads(path.with_name("transpose_bound.json").read_text())),
         pads(json.loads(path.with_name("transpose_pads.json").read_text())),
         orders(json.loads(path.with_name("transpose_order.json").read_text())),
         places(json.loads(path.with_name("transpose_placement.json").read_text())),
@@ -325,6 +338,40 @@ def counted(run: dict[str, Any]) -> str:
     ]
     table = grid(head, body).replace("| --- | ---: |", "| --- | --- |", 1)
     return COUNTED.format(**where | {"date": where["date"][:10]}) + "\n" + table + "\n" + COUNTED_TAIL
+
+
+def bound(run: dict[str, Any]) -> str:
+    """Plans with a step left out, and what was made of that."""
+    without, tried = (one["rows"] for one in run["runs"])
+    body, reads = [], []
+    copies: dict[bool, list[float]] = {False: [], True: []}
+    for row in without:
+        us, steps = row["us"], {name.partition(" !")[2]: time for name, time in row["us"].items()}
+        if "nostore" not in steps:
+            continue
+        plan = next(name.partition(" !")[0] for name in us if "!" in name)
+        times = [us["= " + plan], *(steps[step] for step in ABLATED.values())]
+        ceiling = min(us["copy"], us["elementwise"])
+        body.append([row["name"], row["type"], plan, *(f"{ceiling / time:.3f}" for time in times)])
+        copies["+" in row["name"]].append(ceiling / steps["nogather+nohalo"])
+        reads.append(steps["nostore"] / times[0])
+    left_out = grid(["M x N", "type", "plan", "whole", *ABLATED], body)
+    better = []
+    for row in sorted(tried, key=lambda row: (row["type"], row["name"])):
+        us, now = row["us"], row["now"]
+        ceiling, best = min(us["copy"], us["elementwise"]), min(now, key=us.__getitem__)
+        before = min(time for name, time in us.items() if name.startswith("= "))
+        shares = [f"{ceiling / before:.3f}", f"{ceiling / us[best]:.3f}"]
+        better.append([row["name"], row["type"], *shares, now[best]])
+    tail = BOUND_TAIL.format(
+        least=f"{min(copies[False]):.2f}",
+        most=f"{max(copies[False]):.2f}",
+        pads=f"{min(copies[True]):.2f}",
+        reads=f"{100 * min(reads):.0f} to {100 * max(reads):.0f} %",
+    )
+    return "\n".join(
+        [BOUND.format(**run), left_out, tail, grid(["M x N", "type", "before", "now", "plan"], better)]
+    )
 
 
 def pads(run: dict[str, Any]) -> str:

@@ -127,7 +127,26 @@ At 16384 x 16384 and above nothing is moved twice, and no other pipe is half bus
 from the elementwise kernel is how busy memory is kept, which is a matter of order (below). Where pitches are
 odd, pieces of rows read sectors at both ends that their neighbours read as well. If the thin side of a matrix
 is known at compile time, a plan takes a few instructions for each 16 bytes; plans that do not know it
-(`shifted`) issue four times as many.
+(`shifted`) issue four times as many. `shifted 120x128, 3` and, of bytes, `few rows, 64 by 1` are no plans any
+more.
+"""
+
+BOUND = """
+### What bounds odd pitches
+
+Kernels like the best plan of that day with a step left out, so that most write wrong bits ({device},
+{date}; [transpose_bound.json](evidence/transpose_bound.json)), as shares of the better of copy and
+elementwise kernel. *Lanes stay*: nothing is turned for lanes that read ahead of each other, as none does at
+these pitches; *no gather*: 16 bytes are read where they lie; *no halo*: no row of `x` beyond those of the
+tile is loaded; *neither* of these two; *no ends*: chunks at the ends of rows of `y` are not stored.
+"""
+
+BOUND_TAIL = """
+Without gather and halo a kernel only copies, by the same tiles: {least} to {most}, {pads} with pads in `y`.
+So where bytes are below 0.9 most of what is missing is how tiles are loaded and stored, whatever is done in
+between; without stores the same tiles take {reads} of the time. Of bytes issue is the busiest pipe (above),
+so kernels turn nothing where pitches do not ask for it. The best plan before, and the best that the tree has
+now, in one run:
 """
 
 ORDER = """
