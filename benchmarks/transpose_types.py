@@ -117,9 +117,10 @@ def said(began: float, what: str) -> None:
 
 
 def part(
-    to_check: list[Task], to_time: list[Task], lock: Path, warmed: Any, began: float, seconds: float
+    given: tuple[list[Task], list[Task]], lock: Path, warmed: Any, began: float, seconds: float
 ) -> dict[str, Any]:
     """Checks and times of a part of the shapes; what is to run is compiled before the lock is awaited."""
+    to_check, to_time = given
     for kind, shape in dict.fromkeys([*to_check, *to_time]):
         both = pair(shape, TYPES[kind])
         begun = (SOON, AFTER) if (kind, shape) in to_check else starts(both[0])
@@ -184,23 +185,22 @@ def main() -> None:
     with context.Manager() as manager, context.Pool(12) as pool, context.Pool(PARTS) as parts:
         warmed = manager.Event()
         lock = args.lock or args.out / "lock_types"
-        each = [
-            (to_check[number::PARTS], to_time[number::PARTS], lock, warmed, began, args.seconds)
-            for number in range(PARTS)
-        ]
-        found = parts.starmap_async(part, each, chunksize=1)
+        each = [(to_check[number::PARTS], to_time[number::PARTS]) for number in range(PARTS)]
+        work = partial(part, lock=lock, warmed=warmed, began=began, seconds=args.seconds)
+        done = parts.imap_unordered(work, each)
         if to_time:
             pool.starmap(warm_triton, [(tiling, to_time) for tiling in TILINGS], chunksize=1)
         warmed.set()
-        done = found.get()
-    rows = [row for one in done for row in one["rows"]]
-    order = [(kind, shape.name) for kind, shape in to_time]
-    rows.sort(key=lambda row: order.index((row["type"], row["name"])))
-    checked = {name: plans for one in done for name, plans in one["checked"].items()}
-    write(
-        {**head("benchmarks.transpose_types", "torch"), "checked": checked, "rows": rows},
-        args.out / f"transpose_types{'_fresh' * bool(fresh_ones)}.json",
-    )
+        place = {(kind, shape.name): number for number, (kind, shape) in enumerate(to_time)}
+        rows: list[dict[str, Any]] = []
+        checked: dict[str, Any] = {}
+        for one in done:  # each part is kept as soon as it ends: the run may be ended before the last
+            checked |= one["checked"]
+            rows = sorted([*rows, *one["rows"]], key=lambda row: place[row["type"], row["name"]])
+            write(
+                {**head("benchmarks.transpose_types", "torch"), "checked": checked, "rows": rows},
+                args.out / f"transpose_types{'_fresh' * bool(fresh_ones)}.json",
+            )
 
 
 if __name__ == "__main__":
