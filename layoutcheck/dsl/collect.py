@@ -17,7 +17,7 @@ from layoutcheck.dsl.lowered.calls import Call
 from layoutcheck.dsl.lowered.refusals import Refusal
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.resolved import placed
-from layoutcheck.dsl.outcomes import Outcomes
+from layoutcheck.dsl.outcomes import TIME_UP, Outcomes
 from layoutcheck.dsl.shared_out import SharedOut
 from layoutcheck.dsl.shares import OTHERS
 from layoutcheck.errors import InputError
@@ -123,7 +123,7 @@ class Collector:
         except BaseException:
             self.stop()
             raise
-        self.stop("" if deadline is None else "time is up")
+        self.stop("" if deadline is None else TIME_UP)
 
     def stop(self, late: str = "") -> None:
         """Look at nothing more; what was found counts. `late` says why the rest was left, if that is told."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from layoutcheck.digits import many
 from layoutcheck.dsl.called import MEASURED
-from layoutcheck.dsl.outcomes import ENDED_AT, FAILED_WANTING
+from layoutcheck.dsl.outcomes import ENDED_AT, FAILED_WANTING, TIME_UP
 from layoutcheck.lint.called import Called
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, shown
 from layoutcheck.lint.result import Sites
@@ -117,8 +117,8 @@ class _Runs:
         for run in importing:
             if _late(run):
                 return f"the time limit ended {run.case.name}"
-            if run.trace.failures:
-                return f"{run.case.name} failed: {_words(run.trace.failures[0])}"
+            if failed := _of_the_run(run):
+                return f"{run.case.name} failed: {_words(failed[0])}"
             if run.case.path == path and not run.trace.skipped:
                 return _TO_THE_END[0] if all(map(_whole, importing)) else f"{_TO_THE_END[0]}{_OTHERS}"
         skipped = Counter(reason for run in importing for _, reason in run.trace.skipped)
@@ -129,7 +129,7 @@ class _Runs:
 
     def _not_imported(self) -> str:
         early = [
-            (run, run.trace.failures[0]) for run in self.runs if run.trace.failures and not run.trace.kernels
+            (run, failed[0]) for run in self.runs if (failed := _of_the_run(run)) and not run.trace.kernels
         ]
         if not early:
             return "no program imported its file"
@@ -140,13 +140,18 @@ class _Runs:
 
 def _late(run: CaseRun) -> bool:
     """Whether time ended the program: it left more unseen than one whose tests failed."""
-    return any(one.kind in _LATE for one in run.trace.failures)
+    return any(one.kind in _LATE for one in _of_the_run(run))
+
+
+def _of_the_run(run: CaseRun) -> list[TraceFailure]:
+    """What went wrong in the program, which time to judge its kernels was not."""
+    return [one for one in run.trace.failures if not one.message.endswith(TIME_UP)]
 
 
 def _whole(run: CaseRun) -> bool:
     """Whether nothing is left of the program that a GPU would run."""
     wanting = any(note.startswith((ENDED_AT, MEASURED)) or FAILED_WANTING in note for note in run.trace.notes)
-    return not (wanting or run.trace.failures or run.trace.skipped)
+    return not (wanting or _of_the_run(run) or run.trace.skipped)
 
 
 def _apart(path: str, program: str) -> int:

@@ -67,6 +67,8 @@ def test_each_reason(folder: Path) -> None:
     had = "CuTe DSL had cutlass.cute.make_fragment from 4.2.0 to 4.5.3, and not in 4.6.0"
     assert told(trace("raised", gone)).startswith(f"{name} failed: {gone}; {had}")
     assert told(trace("timeout", "more than 60 s")) == f"the time limit ended {name}"
+    judging = trace("timeout", "3 of 4 kernels were left to their types: time is up")
+    assert told(judging) == "no program that imports its file built its kernel"
     skipped = trace(skipped=(("a", "no B200"), ("b", "no B200"), ("c", "slow")))
     assert told(skipped) == "2 skipped tests may reach it: no B200"
     assert told(trace(skipped=(("c", "slow"),))) == "1 skipped test may reach it: slow"
