@@ -72,6 +72,22 @@ def not_reached(counts: dict[str, Any], causes: dict[str, str]) -> dict[str, int
     return {cause: number for cause, number in found.most_common() if number}
 
 
+def left(counts: dict[str, Any]) -> list[dict[str, Any]]:
+    """The copy sites that were not reached, by file and reason; of older reports those that have one."""
+    found = [
+        (*place.partition(":")[::2], lines, cause)
+        for key, cause in (("uncalled", UNCALLED), ("untaken", UNTAKEN))
+        for place, lines in counts.get(key, {}).items()
+    ]
+    rows = [
+        {"file": file, "lines": lines, "why": f"{NOTEBOOK if file.endswith('.ipynb') else cause} {name}".strip()}
+        for file, name, lines, cause in found
+    ]
+    for file, reasons in counts.get("because", {}).items():
+        rows += [{"file": file, "lines": lines, "why": _PATH.sub("", why)} for why, lines in reasons.items()]
+    return sorted((row for row in rows if row["lines"]), key=lambda row: (row["file"], row["lines"]))
+
+
 def merged(reports: list[dict[str, Any]]) -> dict[str, Any]:
     """One report of several of the same files. Raises ValueError where they hold other sites."""
     first, *others = reports
@@ -143,6 +159,7 @@ def summary(
         "built_kernels": sum(run["kernels"] > 0 for run in runs),
         **{key: counts[key] for key in ("kernels", "copies", "checked", "sites", "traced")},
         "not_reached": missed,
+        "left": left(counts),
         "beyond": sum(missed.get(cause, 0) for cause in BEYOND),
         "address_sources": counts["address_sources"],
         "findings": findings,

@@ -34,6 +34,11 @@ def test_a_site_that_one_run_reaches_is_reached() -> None:
     assert len(row["findings"]) == 1 and row["address_sources"] == {"types": 2}
     assert row["not_reached"] == {BEYOND[0]: 1, BEYOND[2]: 1, "the time limit ended its program": 1}
     assert row["beyond"] == 2
+    assert row["left"] == [
+        {"file": "a.py", "lines": [1], "why": f"{BEYOND[0]} f"},
+        {"file": "a.py", "lines": [2], "why": BEYOND[2]},
+        {"file": "b.py", "lines": [7], "why": "the time limit ended b.py"},
+    ]
 
 
 def test_reports_of_other_sites_are_not_one() -> None:

@@ -2,7 +2,8 @@
 
 `uncalled` and `untaken` speak of the source and of the kernels that were built. What is left has a reason in
 what became of the programs that imported the file, the surest first: the DSL refuses its kernel, the program
-failed in it, its name is another architecture's, its programs ended early, its tests are skipped.
+failed in it, its name is another architecture's, a program failed elsewhere in its file, its programs ended
+early, its tests are skipped.
 """
 
 from __future__ import annotations
@@ -114,6 +115,10 @@ class _Runs:
         other = _other_arch(f"{path} {' '.join(name for name, _ in around)}", importing)
         if other:
             return other
+        for run in importing:
+            for one in _of_the_run(run):
+                if one.where is not None and shown(one.where.file) == path:
+                    return f"{run.case.name} failed in its file: {_words(one)} (line {one.where.line})"
         for run in importing:
             if _late(run):
                 return f"the time limit ended {run.case.name}"

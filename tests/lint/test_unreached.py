@@ -61,7 +61,7 @@ def test_each_reason(folder: Path) -> None:
         assert told(trace(notes=(note,))).endswith("; others that import it did not end")
     refused = trace("uncompiled", "no such atom", at=5)
     assert told(refused) == "the DSL refuses its kernel: no such atom (line 5)"  # of its class
-    assert told(refused, line=8, arch="sm_90a") == f"{name} failed: no such atom"
+    assert told(refused, line=8, arch="sm_90a") == f"{name} failed in its file: no such atom (line 5)"
     assert told(trace("test", "TypeError: it", at=2)) == f"{name} failed in it: TypeError: it (line 2)"
     gone = "AttributeError: module 'cutlass.cute' has no attribute 'make_fragment'"
     had = "CuTe DSL had cutlass.cute.make_fragment from 4.2.0 to 4.5.3, and not in 4.6.0"
