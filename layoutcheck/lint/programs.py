@@ -23,7 +23,7 @@ from layoutcheck.lint.pytest_files import pytest_files
 from layoutcheck.places import SOURCES
 from layoutcheck.settings import Settings
 
-_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
+_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "pytest.toml")
 _OF_OTHERS = ("__init__.py", "conftest.py", "setup.py", "conf.py")  # run by an import, pytest, pip and Sphinx
 
 

@@ -100,7 +100,7 @@ def test_paths_limit_what_is_run_and_not_what_is_followed(repository: Settings) 
     assert found == ["-m pkg.script", "-m pytest -q tests/test_gemm.py"]
 
 
-@pytest.mark.parametrize("project", ["pyproject.toml", "setup.py", "setup.cfg", None])
+@pytest.mark.parametrize("project", ["pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", None])
 def test_the_projects_of_one_repository_are_followed(tmp_path: Path, project: str | None) -> None:
     """A test that imports a module by its name, which only the root of its own project gives."""
     for path, text in {
