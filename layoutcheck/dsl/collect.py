@@ -249,7 +249,7 @@ class Collector:
         elif kind == "tests":
             self.sharing[event["pid"]] = event["count"]
         elif kind == "skip":
-            self.outcomes.skip(event["test"], event["reason"])
+            self.outcomes.skip(event["tests"], event["reason"])
         elif kind == "left":
             self.outcomes.leave(event)
         elif kind == "imported":

@@ -7,7 +7,7 @@ of that.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import iscoroutinefunction
@@ -26,7 +26,7 @@ FIXTURES = "_pytest.fixtures"
 FUNCTIONS = "_pytest.python"
 
 Tell = Callable[..., None]  # (test, exception, launches skipped in it[, whether it went on])
-Skip = Callable[[str, str], None]
+Skip = Callable[[Sequence[str], str], None]  # (tests, reason)
 
 _DESELECTED = "deselected by pytest's settings or by a conftest.py"
 _UNREPORTED = "a hook of pytest's took it, and nothing was reported of it"
@@ -54,7 +54,7 @@ class _Raised:
         if expected is None and type(self.error).__name__ not in _SKIPS:  # whatever a hook has made of it
             tell(self.test, self.error, self.launches)
         else:
-            skip(self.test, str(self.error) if expected is None else f"xfail {expected}".strip())
+            skip([self.test], str(self.error) if expected is None else f"xfail {expected}".strip())
 
 
 def caught(error: BaseException) -> bool:
@@ -66,7 +66,7 @@ def watch_tests(tell: Tell, skip: Skip) -> None:
     """Call `tell(test, exception, launches skipped in it)` for every test that fails, from here on.
 
     With True behind these for one that went on behind an assertion (`passed_over`).
-    `skip(test, reason)` is called for one that is skipped, deselected or expected to fail; the test is "" if
+    `skip(tests, reason)` is called for what is skipped, deselected or expected to fail; a test is "" if
     its whole file is skipped.
     """
     when_imported(REPORTS, lambda module: _watch_reports(module.TestReport, tell, skip))
@@ -161,7 +161,7 @@ def _watch_calls(info: Any, tell: Tell, skip: Skip) -> None:
         made = make(cls, func, when, *args, **named)
         error = made.excinfo.value if when == "collect" and made.excinfo is not None else None
         if type(error).__name__ in _SKIPS:
-            skip("", str(error))
+            skip([""], str(error))
         elif error is not None:
             tell("no test is collected", error.__cause__ or error, 0)
         return made
@@ -192,7 +192,7 @@ def _watch_functions(module: Any, skip: Skip) -> None:
             raise
         _left.clear()
         if not (id(self) in called or iscoroutinefunction(self.obj)):  # those need a plugin
-            skip(self.nodeid, _TAKEN)
+            skip([self.nodeid], _TAKEN)
 
     module.pytest_pyfunc_call, function.runtest = pytest_pyfunc_call, runtest
 
@@ -229,8 +229,8 @@ def _watch_selection(session: Any, skip: Skip) -> None:
     def perform_collect(self: Any, *args: Any, **named: Any) -> Any:
         every.clear()
         made = collect(self, *args, **named)
-        for name in every.keys() - {item.nodeid for item in self.items}:
-            skip(name, _DESELECTED)
+        if gone := every.keys() - {item.nodeid for item in self.items}:
+            skip(sorted(gone), _DESELECTED)  # at once: there may be hundreds of thousands
         return made
 
     session.genitems, session.perform_collect = genitems, perform_collect
@@ -272,7 +272,7 @@ def _watch_loop(module: Any, skip: Skip) -> None:
             if not config.option.collectonly:
                 for item in items or ():
                     if item.nodeid not in seen.names:
-                        skip(item.nodeid, _UNREPORTED)
+                        skip([item.nodeid], _UNREPORTED)
 
     module.pytest_runtestloop, module._main = pytest_runtestloop, _main
 

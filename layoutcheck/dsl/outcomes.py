@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Any
 
@@ -57,9 +57,11 @@ class Outcomes:
         """Keep what is said once, however often it happens."""
         self._notes[text] = None
 
-    def skip(self, test: str, reason: str) -> None:
-        """A test that pytest skipped, or a whole file where `test` is empty."""
-        self.skipped.setdefault(test, cut(reason, _MOST))
+    def skip(self, tests: Iterable[str], reason: str) -> None:
+        """Tests that pytest skipped; a whole file where the name is empty."""
+        said = cut(reason, _MOST)
+        for test in tests:
+            self.skipped.setdefault(test, said)
 
     def loaded(self, path: str, place: int) -> None:
         """A compiled file that the program loaded in place of a build."""

@@ -129,7 +129,7 @@ def _watch_tests(folder: str, whole: bool, first: bool) -> None:
     """Hear of tests and of their session; if `whole`, several processes share them, this one as `first`."""
     watch_tests(
         partial(_test, folder),
-        lambda test, reason: write(folder, {"kind": "skip", "test": test, "reason": reason[:MAX_MESSAGE]}),
+        lambda tests, reason: write(folder, {"kind": "skip", "tests": tests, "reason": reason[:MAX_MESSAGE]}),
     )
     watch_session(lambda over: write(folder, {"kind": "session", "over": over}), whole)
     if not whole:

@@ -407,7 +407,7 @@ def test_what_a_process_of_other_tests_says_of_them_is_left_out() -> None:
     for count, kinds in ((OTHERS, []), (3, ["test"])):
         collector = Collector(main=1, compiled=False)
         collector.outcomes.mains.add(2)
-        collector.take([event("tests", 1, -1, count=3), event("skip", 2, -1, test="", reason="busy")])
+        collector.take([event("tests", 1, -1, count=3), event("skip", 2, -1, tests=[""], reason="busy")])
         collector.take([event("test", 2, -1, test="t", launches_skipped=0, **said)])
         collector.take([event("tests", 2, -1, count=count)])
         trace = collector.trace()
