@@ -74,15 +74,12 @@ def not_reached(counts: dict[str, Any], causes: dict[str, str]) -> dict[str, int
 
 def left(counts: dict[str, Any]) -> list[dict[str, Any]]:
     """The copy sites that were not reached, by file and reason; of older reports those that have one."""
-    found = [
-        (*place.partition(":")[::2], lines, cause)
-        for key, cause in (("uncalled", UNCALLED), ("untaken", UNTAKEN))
-        for place, lines in counts.get(key, {}).items()
-    ]
-    rows = [
-        {"file": file, "lines": lines, "why": f"{NOTEBOOK if file.endswith('.ipynb') else cause} {name}".strip()}
-        for file, name, lines, cause in found
-    ]
+    rows = []
+    for key, cause in (("uncalled", UNCALLED), ("untaken", UNTAKEN)):
+        for place, lines in counts.get(key, {}).items():
+            file, _, name = place.partition(":")
+            why = NOTEBOOK if file.endswith(".ipynb") else f"{cause} {name}".strip()
+            rows.append({"file": file, "lines": lines, "why": why})
     for file, reasons in counts.get("because", {}).items():
         rows += [{"file": file, "lines": lines, "why": _PATH.sub("", why)} for why, lines in reasons.items()]
     return sorted((row for row in rows if row["lines"]), key=lambda row: (row["file"], row["lines"]))
