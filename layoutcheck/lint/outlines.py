@@ -15,7 +15,7 @@ from layoutcheck.stored import reader
 
 _BUILDERS = ("jit", "kernel", "compile")
 COMPILE = "cutlass.cute.compile"
-_WORD = b"import"
+_WORDS = (b"import", b"def test")
 _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
 _IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
 _DOTTED = re.compile(r"(?:^|,)\s*([\w.]+)")
@@ -30,7 +30,9 @@ class Outline:
     `names` are the dotted names that it uses of other modules (relative ones begin with their dots),
     `exports` what it makes of them (name -> dotted name) and defines (name -> ""), `kernels` whether it uses
     the DSL's builders, `tests` whether it defines tests, `main` whether it asks for `__main__`,
-    `calls` the functions that it calls as it is imported: dotted names, "" for one of its own.
+    `calls` the functions that it calls as it is imported: dotted names, "" for one of its own. `takes` are
+    the parameters of its tests, and `gives` its fixtures: the names that each uses of other modules, "" for
+    one of its own, and its parameters behind an @.
     """
 
     names: tuple[str, ...] = ()
@@ -39,12 +41,14 @@ class Outline:
     tests: bool = False
     main: bool = False
     calls: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    gives: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 def outline(raw: bytes) -> Outline:
     """The outline of a file's text; what its lines show where Python cannot parse it."""
     text = raw.replace(b"\0", b"")
-    if _WORD not in text:
+    if not any(word in text for word in _WORDS):
         return Outline()
     try:
         tree = parsed(decode(raw))
@@ -80,9 +84,12 @@ def outline(raw: bytes) -> Outline:
     main = any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in tree.body)
     compiling = {node.name for node in tree.body if _compiles(node, exports)}
     calls = {name for node in tree.body for name in _calls(node, exports, compiling)}
+    takes = {each.arg for node in tree.body for each in _parameters(node)}
+    gives = tuple((node.name, _used(node, exports)) for node in tree.body if _is_fixture(node))
     return Outline(
-        tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main, tuple(sorted(calls))
-    )
+        tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main, tuple(sorted(calls)),
+        tuple(sorted(takes)), gives,
+    )  # fmt: skip
 
 
 def _by_lines(text: str) -> Outline:
@@ -102,6 +109,32 @@ def _is_tests(node: ast.stmt) -> bool:
     if isinstance(node, ast.ClassDef):
         return node.name.startswith("Test") or any(map(_is_tests, node.body))
     return isinstance(node, _DEFINITIONS) and node.name.startswith("test")
+
+
+def _parameters(node: ast.stmt) -> Iterator[ast.arg]:
+    """What the tests in a statement of a file take."""
+    if isinstance(node, ast.ClassDef):
+        for each in node.body:
+            yield from _parameters(each)
+    elif isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+        yield from (*node.args.args, *node.args.kwonlyargs)
+
+
+def _is_fixture(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(node, ast.FunctionDef) and any(
+        "fixture" in ast.unparse(each) for each in node.decorator_list
+    )
+
+
+def _used(node: ast.FunctionDef, exports: dict[str, str]) -> tuple[str, ...]:
+    """What a fixture uses, as in `Outline.gives`."""
+    found = {f"@{each.arg}" for each in node.args.args}
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and each.id in exports:
+            found.add(exports[each.id])
+        elif isinstance(each, ast.Attribute) and (dotted := _chain(each, exports)):
+            found.add(dotted)
+    return tuple(sorted(found))
 
 
 def _compiles(node: ast.stmt, exports: dict[str, str]) -> TypeGuard[ast.FunctionDef]:

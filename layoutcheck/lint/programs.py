@@ -95,6 +95,20 @@ class Repository:
     def _reached(self, path: str) -> Iterator[str]:
         for name in self.outlines[path].names:
             yield from self._resolved(name, path)
+        yield from self._given(path)
+
+    def _given(self, path: str) -> Iterator[str]:
+        """What the fixtures use that a file's tests take of the `conftest.py` around them."""
+        wanted = list(self.outlines[path].takes)
+        around = [f"{folder}/conftest.py".removeprefix("./") for folder in PurePosixPath(path).parents]
+        for name in wanted:
+            for file in (each for each in around if each in self.outlines):
+                used = dict(self.outlines[file].gives).get(name)
+                if used is not None:
+                    wanted += [each[1:] for each in used if each[:1] == "@" and each[1:] not in wanted]
+                    for each in used:
+                        yield from [file] if each in ("", COMPILE) else self._resolved(each, file)
+                    break
 
     def _resolved(self, name: str, path: str, depth: int = 8) -> Iterator[str]:
         """The files that a dotted name, as `path` uses it, stands for."""

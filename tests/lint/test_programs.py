@@ -116,6 +116,34 @@ def test_the_projects_of_one_repository_are_followed(tmp_path: Path, project: st
     assert told == (["one/tests/test_alone.py", "two/tests/test_within.py"] if project else [])
 
 
+FIXTURES = """
+import pytest, ops
+@pytest.fixture
+def built(): return ops.f
+@pytest.fixture()
+def deeper(built): return built
+@pytest.fixture
+def plain(): return 1
+"""
+
+
+def test_a_fixture_of_a_conftest_stands_for_what_it_uses(tmp_path: Path) -> None:
+    """Also by another fixture, and from the cache; the nearest one of its name counts."""
+    for path, text in {
+        "ops.py": KERNEL, "tests/conftest.py": FIXTURES, "tests/test_a.py": "def test_it(built): built(1)\n",
+        "tests/a/test_b.py": "class TestIt:\n    def test_it(self, deeper): deeper(1)\n",
+        "tests/test_c.py": "def test_it(plain): ...\n", "test_d.py": "def test_it(built): ...\n",
+        "tests/b/conftest.py": "import pytest\n@pytest.fixture\ndef built(): ...\n",
+        "tests/b/test_e.py": "def test_it(built): ...\n",
+    }.items():  # fmt: skip
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    for _ in range(2):
+        cache = Cache(tmp_path / "kept", "outlines")
+        found = discover([str(tmp_path)], Settings(root=tmp_path), cache)
+        assert [case.command[-1] for case in found] == ["tests/a/test_b.py", "tests/test_a.py"]
+
+
 def test_the_setting_names_programs(repository: Settings) -> None:
     run = ("tests", "bench.py --size '4 8'", "tests/test_plain.py -k it")
     named = replace(repository, run=run, run_arch=("sm_90a", "sm_100a"))
