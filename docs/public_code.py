@@ -66,25 +66,18 @@ before.
 
 Run in part: cudnn-frontend (two files of tests), Liger-Kernel, helion, ao, MSLK, mamba and vibetensor
 (tests of CuTe kernels), slinoss (one file, without order), sonic-moe (400 s), machete (one file),
-nvfp4moe (three files and one benchmark), FlashAttention's fork (two of 21 files of tests); KernelAgent
-and kernels-community without lowered addresses and order, in their last runs. Seven false alarms were
-met in the rows from {first_fresh} on, and mended.
+nvfp4moe (three files and one benchmark), attention-gym (eleven files); KernelAgent and kernels-community
+without lowered addresses and order, in their last runs. Seven false alarms were met in the rows from
+{first_fresh} on, and mended.
 
 {repositories}
 
 - The DSL is 4.8.1 unless the row names another: the one that the repository pins, or whose names it uses.
   software_pipelining_cute_dsl, fused_kernels_cutedsl, cutedsl-learning, cute-dsl-cookbook, gemm_cuteDSL and
   machete ran with 4.5.2. With 4.5 and older the order of accesses is not followed, nor is it of slinoss.
-- Only parts ran: of cudnn-frontend two files of tests, of nvfp4moe three, of slinoss, machete and the fork of
-  FlashAttention one or two; of Liger-Kernel, helion, ao, MSLK and mamba the tests of their CuTe kernels; of
-  sonic-moe its tests for 400 s.
 - cuLA's extension in C++ was not built (`layoutcheck ci` stands in for it). 84 of its sites are in
   `kda_fully_fused_wip.py`, whose own calls lack an argument. mamba's tests need tilelang.
-- helion writes its kernels into no file, so no copy site is counted. No program imports nine files of
-  gn-kernels. KernelAgent's programs all ended: its other sites stand under constants that none of them sets
-  (such as a bias beside a weight, a residual in two passes, gradients of several rows a block).
-- The package of FlashAttention's fork imports `flash_attn_2_cuda`, which the fork no longer builds. Its runs
-  were made without the package's `__init__`; since then `ci` stands in for such a module.
+- helion writes its kernels into no file, so no copy site is counted.
 - TransformerEngine, thunder, FBGEMM, xFormers, hpc-ops and flash-linear-attention hold no file that imports
   the DSL.
 - Six false alarms were met on the way, and mended: LC217 and LC204 of gn-kernels, LC202 and LC204 of
@@ -93,6 +86,13 @@ met in the rows from {first_fresh} on, and mended.
 Why the other sites were not reached:
 
 {causes}
+
+### Sites left in the suites from {first_fresh} on
+
+Each copy site that the suites of these repositories did not reach, with what `ci` says of it. No suite exists
+for a function that no program of its repository calls.
+
+{left}
 
 ## Scripts, one by one
 
@@ -169,7 +169,8 @@ def page(
         fixes="\n".join(_fixes(history["fixes"])),
         first_fresh=next(iter(fresh["repositories"])).partition("@")[0],
         repositories="\n".join(_repositories(public["repositories"])),
-        causes="\n".join(_causes(public["repositories"])), findings="\n".join(_looked_at(every)),
+        causes="\n".join(_causes(public["repositories"])),
+        left="\n".join(_left(fresh["repositories"])), findings="\n".join(_looked_at(every)),
         scripts="\n".join(_scripts(scripts)), scripts_wrong="\n".join(_scripts_wrong(scripts)),
         scripts_slow="\n".join(_scripts_slow(scripts)),
     )  # fmt: skip
@@ -263,6 +264,18 @@ def _causes(repositories: dict[str, Any]) -> list[str]:
         *lines,
         *(row(cause, str(count), ", ".join(places[cause])) for cause, count in counts.most_common()),
     ]
+
+
+def _left(repositories: dict[str, Any]) -> list[str]:
+    """The copy sites that were not reached: a row for each reason in a file."""
+    lines = _head("repository", "file", "lines", "why")
+    for name, found in repositories.items():
+        reasons: dict[tuple[str, str], list[int]] = {}
+        for one in found.get("left", ()):
+            reasons.setdefault((one["file"], one["why"].partition(" (/")[0]), []).extend(one["lines"])
+        for (file, why), places in reasons.items():
+            lines.append(row(name.partition("@")[0], file, ", ".join(map(str, sorted(places))), why))
+    return lines
 
 
 def _scripts(scripts: dict[str, Any]) -> list[str]:
