@@ -21,7 +21,8 @@ GUARD_BYTES = 256  # poisoned around everything that is touched
 PAGE_BYTES = 4096  # the granularity at which low address bits are kept
 # Where dynamic shared memory begins: the first KiB of a block's window is the system's (sm_90).
 SHARED_START = 1024
-FAR_BYTES = 1 << 23  # further from the base than this nothing is mapped: an access there faults
+FAR_BYTES = 1 << 23  # further from the base than this nothing of the copy is mapped
+UNMAPPED = "unmapped"  # the fault of an access there
 
 # Spaces whose addresses are the shared window's; a cluster of one block is its own distributed memory.
 SHARED = ("smem", "dsmem")

@@ -20,7 +20,7 @@ from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import NOTHING, Execution, Intent, Places
 from layoutcheck.copies.offsets import IntArray
-from layoutcheck.gpu.completion import STALLED, UNSETTLED, arriving, expected_bytes
+from layoutcheck.gpu.completion import STALLED, UNSETTLED, arriving, completion, expected_bytes
 from layoutcheck.gpu.images import (
     ANY,
     GUARD_BYTES,
@@ -28,6 +28,7 @@ from layoutcheck.gpu.images import (
     POISON,
     SHARED,
     SHARED_START,
+    UNMAPPED,
     ZERO,
     Arena,
     NotRunnable,
@@ -150,6 +151,8 @@ def _ending(
             fault = STALLED
     else:
         fault = done.fault or expected_fault(done, src, dst, given)
+        if fault == "misaligned" and copy.src.dtype.bits < 8 and not completion(copy):
+            raise NotRunnable("LLVM regroups accesses of elements below a byte: whether they fault is open")
         expect_bytes = expected_bytes(copy, done, asked, given)
         if not fault and expect_bytes is not None:
             more = arriving(done, given) - expect_bytes
@@ -198,7 +201,7 @@ def tma_fault(done: Execution, src: Arena, dst: Arena) -> str:
             return "misaligned"
     for place, moves in ((src, done.src), (dst, done.dst)):
         if place.space != "smem" and (place.index(moves[moves != NOTHING]) == OUTSIDE).any():
-            return "unmapped"
+            return UNMAPPED
     return done.fault
 
 
@@ -230,7 +233,7 @@ def expected_fault(done: Execution, src: Arena, dst: Arena, given: Predicate) ->
             if (live % access.multiple_bytes).any():
                 return "misaligned"
             if (place.index(live * (8 // place.unit_bits)) == OUTSIDE).any():
-                return "unmapped"
+                return UNMAPPED
     return ""
 
 

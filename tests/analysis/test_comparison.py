@@ -103,7 +103,7 @@ SHOWS = {
     "h36": {"wrong", "outside_src"},
     "h37": {"wrong", "missing", "outside_dst"},
     "h38": {"missing", "outside_dst"},
-    "h47": {"x"},
+    "h47": {"misaligned_src", "misaligned_dst", "missing", "outside_src", "outside_dst"},
 }
 
 

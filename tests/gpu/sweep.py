@@ -13,7 +13,6 @@ tests/miscompiles.py.
 from __future__ import annotations
 
 import collections
-import pickle
 import platform
 import random
 import sys
@@ -40,7 +39,6 @@ from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
-from layoutcheck.gpu.prepare import Prepared
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance import drawn
 from tests.gpu.sweeping import (
@@ -48,6 +46,7 @@ from tests.gpu.sweeping import (
     evidence_of,
     head,
     options,
+    read_prepared,
     row_of_guards,
     write,
     write_prepared,
@@ -170,13 +169,6 @@ def sample(count: int, seed: int, make: Callable[[random.Random], Copy]) -> list
 FAMILIES = {"first": drawn.first, "bulk": random_bulk, "tails": random_tail}
 
 
-def with_verdict(one: Prepared) -> Prepared:
-    """The copy under today's verdict, whatever was said when it was prepared."""
-    report = check(one.copy)
-    codes = tuple(finding.code for finding in report.findings if finding.severity != "note")
-    return replace(one, verdict=report.verdict, codes=codes)
-
-
 def family(copy: Copy) -> str:
     """What is said of a copy in the counts: its instruction, predicated or not, with a tail or without."""
     name = copy.op if copy.atom is None else type(copy.atom).__name__
@@ -192,7 +184,7 @@ def main() -> None:
         write_prepared(sample(given.count, given.seed, FAMILIES[given.family]), given.out)
         return
     start = time.time()
-    prepared = [with_verdict(one) for one in pickle.loads(given.file.read_bytes())]
+    prepared = read_prepared(given.file)
     found, machine = run(prepared, workers=given.workers)
     parts = ("op", "atom", "src", "dst", "pred", "tiling")
     about = {p.name: {part: str(getattr(p.copy, part)) for part in parts} for p in prepared}

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,17 @@ def write_prepared(named: Sequence[tuple[str, Copy]], out: Path) -> None:
     notes = collections.Counter(f"{p.note[:90]} | {p.compiler[:80]}" for p in prepared if p.task is None)
     for note, number in notes.most_common(9):
         print(f"{number:6d}  {note}")
+
+
+def read_prepared(file: Path) -> list[Prepared]:
+    """What `write_prepared` wrote, under today's verdicts, whatever was said when it was prepared."""
+    return [_with_verdict(one) for one in pickle.loads(file.read_bytes())]
+
+
+def _with_verdict(one: Prepared) -> Prepared:
+    report = check(one.copy)
+    codes = tuple(finding.code for finding in report.findings if finding.severity != "note")
+    return replace(one, verdict=report.verdict, codes=codes)
 
 
 def head(machine: dict[str, Any], command: str, start: float) -> dict[str, Any]:
@@ -186,7 +198,7 @@ def sweep(
         write_prepared(sample(given.count, given.seed), given.out)
         return
     start = time.time()
-    prepared = pickle.loads(given.file.read_bytes())
+    prepared = read_prepared(given.file)
     found, machine = run(prepared, workers=given.workers)
     about = {p.name: described(p) for p in prepared}
     ran = [c for c in found if c.ran == "gpu"]
