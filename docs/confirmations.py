@@ -41,6 +41,12 @@ AGAIN = (
     "tma_seed_2604",
     "cluster_seed_2605",
     "tma_im2col_seed_2606",
+    "confirm_seed_2701",
+    "bulk_seed_2702",
+    "tails_seed_2703",
+    "tma_seed_2704",
+    "cluster_seed_2705",
+    "tma_im2col_seed_2706",
 )
 
 _PAGE = """# Copies on a GPU
