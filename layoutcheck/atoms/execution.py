@@ -23,6 +23,7 @@ import numpy as np
 
 from layoutcheck.atoms.family import family_of
 from layoutcheck.copies.addresses import address_bits, as_stored, swizzled, thread_offsets, unit_bits
+from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.cluster import OUTSIDE
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Places
@@ -52,6 +53,7 @@ def _executed(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> Execu
     own, atom = family_of(copy), copy.atom
     for memref in (copy.src, copy.dst) if not copy.needs_map else ():
         size(memref.layout)  # raises where an extent is of the run alone: nothing is emitted
+    _refuse_spaces(copy)
     atom = None if atom is None else own.compiler.default(atom)
     if own.execute is not None:
         _refuse_predicate(copy)
@@ -64,6 +66,21 @@ def _executed(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> Execu
     if copy.dst.spare is not None:
         plan = kept(plan, instance.dst, copy.dst.spare)
     return _placed(copy, instance, plan, src_base, dst_base, unit_bits(instance))
+
+
+def _refuse_spaces(copy: Copy) -> None:
+    """Raises for other spaces than the atom's, which copy_atom_call does not ask about (measured on the DSL).
+
+    CompilerFails for cp.async, bulk copies and stores to other blocks; InputError for a warp's atom and for a
+    store to another block of what no register holds, which may compile.
+    """
+    atom, spaces = copy.atom, (copy.src.space, copy.dst.space)
+    if copy.op != "copy_atom_call" or atom is None or atom.spaces in (None, spaces):
+        return
+    text = f"{atom} from {spaces[0]} to {spaces[1]}"
+    if isinstance(atom, WarpAtom) or spaces[1] == "dsmem" == atom.spaces[1]:
+        raise InputError(f"what copy_atom_call makes of {text} is not modelled")
+    raise CompilerFails(f"code generation fails on {text}")
 
 
 def _folds(copy: Copy) -> bool:

@@ -19,6 +19,7 @@ from layoutcheck.analysis.comparison import KINDS, Comparison, compare
 from layoutcheck.analysis.comparison.table import in_table, occurs
 from layoutcheck.analysis.instantiation import bases, instantiations, same_everywhere
 from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.dsmem import DsmemStore
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
@@ -35,7 +36,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
 from tests.fixes.tiles import random_tile
-from tests.miscompiles import CP16, MISCOMPILES, g, s, universal
+from tests.miscompiles import CP16, MISCOMPILES, g, memref, s, universal
 
 # What each broken copy does; its twin does nothing of the kind.
 SHOWS = {
@@ -561,3 +562,19 @@ def test_moves_of_no_power_of_two_are_compared_unit_by_unit(shift):
     found = compare(asked, done, copy, 1 << 20, 1 << 21)
     assert found.clean == (shift == 0)
     assert found["missing"] == shift
+
+
+@pytest.mark.parametrize(
+    ("pred", "guards"), [("(16,2):(1,16)", 30), ("(16,2):(0,1)", 0), ("(16,2):(0,0)", 0)]
+)
+def test_a_place_follows_the_entries_of_all_elements_that_name_it(pred: str, guards: int) -> None:
+    """Two instructions of 8 elements read entries 0 and 1, so that only element 0 follows its own.
+
+    Both iterations write one place, which is written where the entry of either is true.
+    """
+    copy = Copy(
+        DsmemStore(dtype("bf16"), 128), memref("bf16 rmem align<16> (16,2):(1,0)"),
+        memref("bf16 dsmem align<16> (16,2):(1,0)"), memref(f"i8 rmem {pred}"),
+    )  # fmt: skip
+    effect = Analysis(copy).effect
+    assert (effect.counts if effect else {}) == ({"guard": guards} if guards else {})

@@ -1,6 +1,6 @@
 """Bulk copies, DSMEM stores and 4-bit ldmatrix against the installed DSL: its verifier, and the PTX it emits.
 
-By default 1,500 verdicts and 60 lowered copies; `-m sweep` takes 60,000 and 3,000.
+By default 1,500 verdicts and 45 lowered copies; `-m sweep` takes 60,000 and 3,000.
 """
 
 from __future__ import annotations
@@ -10,23 +10,20 @@ from collections import Counter
 
 import pytest
 
-from layoutcheck.algebra.inttuple import product
 from layoutcheck.analysis import Analysis
-from layoutcheck.analysis.instantiation import bases, instantiations
-from layoutcheck.atoms.compiler import predict, predict_verifier
-from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.compiler import predict_verifier
 from layoutcheck.atoms.matrix import LdMatrix
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.verifier import verify
-from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.rules.bulk import run_of_v
 from layoutcheck.sources.request import build
+from tests.conformance import drawn
 from tests.conformance.emitted import differences
 from tests.conformance.generate_bulk import random_copy
+from tests.conformance.ptx_sweep import compare, small, text
 from tests.miscompiles import memref
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -71,56 +68,13 @@ def test_sweep_verdicts(dsl):
     print(verdicts(dsl, 60_000, 2))
 
 
-def accepted(rng: random.Random, count: int) -> list[Copy]:
-    """Small accepted copies of elements that fill bytes, halves or three quarters of them."""
-    copies: list[Copy] = []
-    while len(copies) < count:
-        copy = random_copy(rng)
-        pred = copy.pred
-        if pred is not None and (pred.dtype.name != "i8" or pred.space != "rmem"):
-            continue  # others are read from elsewhere, or fail: test_emitted.py
-        bits = {copy.src.dtype.bits, copy.dst.dtype.bits}
-        if predict(copy).accepted and len(bits) == 1 and bits < {4, 6, 8, 16, 32, 64, 128}:
-            size = product(copy.src.layout.shape)
-            if isinstance(size, int) and size <= 256:
-                copies.append(copy)
-    return copies
-
-
-def emitted(session: Session, count: int, seed: int) -> Counter:
+@pytest.mark.parametrize(("seed", "count"), [(3, 45), pytest.param(4, 3000, marks=pytest.mark.sweep)])
+def test_what_is_emitted(dsl, seed, count):
     """Every copy's PTX does what `execution` says; where it says that the compiler fails, it fails."""
-    copies = accepted(random.Random(seed), count)
-    seen: Counter = Counter()
-    wrong = []
-    for i, (copy, lowered) in enumerate(zip(copies, lower(copies, "sm_100a", session=session), strict=True)):
-        fails = not lowered.ptx or bool(lowered.error)
-        try:
-            if fails:
-                instance = instantiations(copy)[0]
-                execution(copy, *bases(instance)[0], instance)
-                found = f"the compiler fails: {lowered.error}"
-            else:
-                found = differences(lowered.ptx, copy, random.Random(i))
-        except CompilerFails as error:
-            found = None if fails else f"the compiler does not fail: {error.message}"
-        except InputError as error:
-            found = error.message
-        seen[type(copy.atom).__name__] += 1
-        if found is not None:
-            wrong.append(f"{copy.atom}\n  {copy.src}\n  {copy.dst}\n  {copy.pred}\n  {found}")
-    print(f"{count} copies, {len(wrong)} disagree, {dict(seen)}")
-    assert not wrong, "\n".join(wrong[:5])
-    return seen
-
-
-def test_what_is_emitted(dsl):
-    seen = emitted(dsl, 60, 3)
-    assert seen["BulkCopy"] >= 30 and seen["DsmemStore"] >= 10
-
-
-@pytest.mark.sweep
-def test_sweep_what_is_emitted(dsl):
-    emitted(dsl, 3_000, 4)
+    seen, differ = compare(small(drawn.bulk, random.Random(seed), 256, count), random.Random(seed), dsl)
+    print(seen)
+    assert not differ, "\n".join(text(*one) for one in differ[:5])
+    assert seen["BulkCopy", "agrees"] >= count // 3 and seen["DsmemStore", "agrees"] >= count // 8
 
 
 # Two layouts whose modes overlap, and the elements that they keep together in this order and in the other.

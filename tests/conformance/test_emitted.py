@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-from layoutcheck.algebra.inttuple import product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.atoms.compiler import predict
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
@@ -27,32 +27,19 @@ from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.verifier import verify
 from layoutcheck.machine.dtypes import dtype
-from tests.conformance.emitted import differences, narrow_vectors, random_copy, sub_byte_copy
+from tests.conformance import drawn
+from tests.conformance.emitted import narrow_vectors, sub_byte_copy
+from tests.conformance.ptx_sweep import compare, small, text
 from tests.miscompiles import MISCOMPILES, memref
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
 
-def family(copy: Copy) -> str:
-    return copy.op if copy.atom is None or copy.op != "copy" else type(copy.atom).__name__
-
-
 def agree(copies: list[Copy], session: Session, arch: str = "sm_90a") -> Counter:
-    """How many copies of each family the compiler accepts and we know; model and PTX must agree on each."""
-    seen: Counter = Counter()
-    wrong: list[str] = []
-    lowered_all = lower(copies, arch, session=session)
-    for number, (copy, lowered) in enumerate(zip(copies, lowered_all, strict=True)):
-        obstacle = Analysis(copy).obstacle
-        unknown = obstacle is not None and not isinstance(obstacle, CompilerFails)  # the report says so
-        if lowered.ptx is None or unknown:
-            continue
-        comparison = differences(lowered.ptx, copy, random.Random(number))
-        if comparison is not None:
-            wrong.append(f"{copy.op} {copy.atom}\n  {copy.src}\n  {copy.dst}\n  {copy.pred}\n  {comparison}")
-        seen[family(copy)] += 1
-    assert not wrong, f"{len(wrong)} of {sum(seen.values())}:\n" + "\n".join(wrong[:5])
-    return seen
+    """How many accepted copies of each family are known and compile; model and PTX must agree on each."""
+    seen, differ = compare([replace(copy, arch=arch) for copy in copies], random.Random(0), session)
+    assert not differ, f"{len(differ)} of {len(copies)}:\n" + "\n".join(text(*one) for one in differ[:5])
+    return Counter({name: count for (name, what), count in seen.items() if what == "agrees"})
 
 
 def accepted(draw: Callable[[random.Random], Copy], rng: random.Random, count: int) -> list[Copy]:
@@ -61,19 +48,19 @@ def accepted(draw: Callable[[random.Random], Copy], rng: random.Random, count: i
     return list(itertools.islice((copy for copy in drawn if Analysis(copy).accepted), count))
 
 
-@pytest.mark.parametrize("count", [100, pytest.param(170, marks=pytest.mark.sweep)])
-def test_random_copies(dsl, count):
+@pytest.mark.parametrize(
+    ("seed", "count"), [(2026, 80), *(pytest.param(seed, 1000, marks=pytest.mark.sweep) for seed in range(8))]
+)
+def test_random_copies(dsl, seed, count):
     """Small ones, as the compiler takes the longer the more instructions there are."""
-    rng = random.Random(2026)
-    copies: list[Copy] = []
-    while len(copies) < count:
-        copy = random_copy(rng)
-        if product(copy.src.layout.shape) <= 32:
-            copies.append(copy)
-    seen = agree(copies, dsl)
-    assert sum(seen.values()) >= 0.82 * count
+    copies = small(drawn.first, random.Random(seed), 32, count)
+    seen, differ = compare(copies, random.Random(seed), dsl)
+    print(seen)
+    assert not differ, "\n".join(text(*one) for one in differ[:5])
+    known = Counter({name: n for (name, what), n in seen.items() if what == "agrees"})
+    assert known.total() >= 0.75 * count
     for name in ("UniversalCopy", "CpAsync", "RegisterCopy", "LdMatrix", "StMatrix", "autovec_copy"):
-        assert seen[name] >= 5 * count / 170, seen
+        assert known[name] >= count / 60, seen
 
 
 @pytest.mark.parametrize(("seed", "count"), [(7, 40), pytest.param(8, 3000, marks=pytest.mark.sweep)])
@@ -121,14 +108,6 @@ def test_vectors_of_4_bit_elements_that_autovec_copy_chooses(dsl, seed, count):
     assert count // 8 < sum(failing) < count * 3 // 4
     taken = [copy for copy, fails in zip(copies, failing, strict=True) if not fails]
     assert sum(agree(taken, dsl).values()) == len(taken)
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("seed", range(8))
-def test_many_random_copies(dsl, seed):
-    rng = random.Random(seed)
-    seen = agree([random_copy(rng) for _ in range(1000)], dsl)
-    print(sum(seen.values()), dict(seen))
 
 
 def universal(element: str, src: Layout, dst: Layout, align: int, swizzle: Swizzle | None = None) -> Copy:
@@ -204,7 +183,7 @@ def test_blackwell(dsl):
         for width in (0, 128, 256, 512):
             sides = [memref(f"f32 {space} align<64> (16,2):(1,24)") for space in spaces]
             copies.append(Copy(UniversalCopy(dtype("f32"), width), *sides))
-    copies = [replace(copy, arch="sm_100a") for copy in copies]
+    copies = [copy for one in copies if predict(copy := replace(one, arch="sm_100a")).accepted]
     assert sum(agree(copies, dsl, "sm_100a").values()) >= 16
 
 
@@ -226,6 +205,18 @@ ODD = [  # found by random copies that the generators of these tests never drew
     ("64", "f64 smem align<16> (2):(1)", "f64 rmem align<8> S<2,2,3> (2):(1)", None),
     ("if", "f16 gmem (2):(1)", "f16 smem (2):(1)", "f8E5M2 gmem (2):(1)"),
     ("if", "f16 gmem (2):(1)", "f16 smem (2):(1)", "i1 rmem (2):(1)"),
+    ("0", *("bf16 gmem align<64> ((4,4)):((16,1))",) * 2, None),
+    ("0", *("bf16 gmem align<64> (((2,4),1)):(((16,1),0))",) * 2, None),
+    ("0", *("bf16 gmem align<64> ((2,(4,4))):((1,(8,2)))",) * 2, None),
+    ("0", *("i8 gmem align<64> S<2,2,3> ((3,2,3)):((1,9,3))",) * 2, None),
+    ("0", "bf16 smem align<64> S<3,4,3> ((6,6)):((1,6))", "bf16 smem align<64> ((6,6)):((1,6))", None),
+    ("64", *("i8 gmem align<64> ((2,2,4)):((64,1,?{div=8}))",) * 2, None),
+    (
+        "s2s",
+        *("i8 smem align<16> ((8,(2,2)),1,4):((1,(8,16)),0,32)",) * 2,
+        "f32 rmem ((2,2),1,4):((0,0),0,0)",
+    ),
+    ("call", "f32 gmem ((2,1)):((24,0))", "f32 dsmem ((2,1)):((1,0))", None),
 ]
 
 
@@ -234,14 +225,19 @@ def test_copies_beyond_the_generators(dsl):
     for atom, src, dst, pred in ODD:
         sides = memref(src), memref(dst), None if pred is None else memref(pred)
         f16 = dtype("f16")
-        matrix = {"ldmatrix": LdMatrix(f16, 4, False), "stmatrix": StMatrix(f16, 4, False)}
-        made = None if atom == "if" else matrix.get(atom) or UniversalCopy(sides[0].dtype, int(atom))
-        copies.append(Copy(made, *sides, op="basic_copy_if" if atom == "if" else "copy"))
+        named = {
+            "ldmatrix": LdMatrix(f16, 4, False), "stmatrix": StMatrix(f16, 4, False),
+            "s2s": BulkCopy("s2s", dtype("i8"), 512), "call": CpAsync(dtype("f32"), 32), "if": None,
+        }  # fmt: skip
+        made = named[atom] if atom in named else UniversalCopy(sides[0].dtype, int(atom))
+        copies.append(
+            Copy(made, *sides, op={"if": "basic_copy_if", "call": "copy_atom_call"}.get(atom, "copy"))
+        )
     lowered_all = lower(copies, "sm_90a", session=dsl)
     fails = [isinstance(Analysis(copy).obstacle, CompilerFails) for copy in copies]
     assert fails == [lowered.ptx is None for lowered in lowered_all]
-    assert sum(fails) == 4
-    assert agree(copies, dsl).total() == len(copies) - 4
+    assert sum(fails) == 5
+    assert agree(copies, dsl).total() == len(copies) - 5
 
 
 def test_the_loop_of_basic_copy_if_reads_booleans_of_registers_only(dsl):

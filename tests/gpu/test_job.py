@@ -9,11 +9,15 @@ from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED, UNSETTLED
-from layoutcheck.gpu.images import ANY, POISON, ZERO
+from layoutcheck.gpu.confirmation import Confirmation
+from layoutcheck.gpu.images import ANY, POISON, UNMAPPED, ZERO, NotRunnable
 from layoutcheck.gpu.make_job import SHARED_BASE, SHARED_MOST_BYTES, make_job
 from layoutcheck.gpu.parameters import Parameter
+from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.request import build
 from tests.miscompiles import MISCOMPILES, memref
+
+F32 = dtype("f32")
 
 
 def copy(src: str, dst: str, atom: str = "cp.async", bits: int | None = 128, **more: object) -> Copy:
@@ -90,6 +94,53 @@ def test_a_cp_async_that_is_switched_off_past_the_edge_writes_zeros_there() -> N
     assert [list(job.predicate[at : at + 2]) for at in tables] == [[1, 1], [1, 0]]  # wrong: nothing hides it
     past = slice(job.dst.origin + 48, job.dst.origin + 64)
     assert (job.predicted[past] == ZERO).all() and (job.asked[past] == POISON).all()
+
+
+@pytest.mark.parametrize(("block", "asked", "predicted"), [(2, 4, 2), (4, 3, 3), (8, 4, 8)])
+def test_a_predicated_tile_of_a_block_of_another_size(block: int, asked: int, predicted: int) -> None:
+    """Rows of 16 bytes: threads that are not there copy none; those beyond the tile have a predicate too."""
+    pred = '!cute.memref<i8, rmem, align<32>, "(1,1,1):(0,0,0)">'
+    tile = {"thr": "(4,1):(1,4)", "val": "(1,8)", "pred": pred, "block": block}
+    job = make_job(copy("(4,8):(8,1)", "(4,8):(8,1)", atom="universal", **tile))
+    assert job.threads == block
+    assert np.count_nonzero(job.asked >= 0) == 16 * asked
+    assert np.count_nonzero(job.predicted >= 0) == 16 * predicted
+
+
+def test_the_predicate_shows_by_which_entry_a_copy_goes_wrong() -> None:
+    """Every third entry is false otherwise, which a stride of 3 hides: entries 0 and 3 were both true."""
+    pred = '!cute.memref<i8, rmem, align<32>, "(8):(3)">'
+    job = make_job(copy("(8):(1)", "(8):(1)", pred=pred))
+    assert (job.predicted[job.dst.origin : job.dst.origin + 16] == ZERO).all()
+    asked = job.asked[job.dst.origin : job.dst.origin + 16] >= 0
+    assert asked.tolist() == [False] * 2 + [True] * 2 + [False] * 12
+    assert job.predicate[:24:3] == bytes([0, 1, 0, 0, 0, 0, 0, 0])
+
+
+def test_reads_past_the_source_are_not_met_though_the_destination_is_right() -> None:
+    """Of two elements of each place the predicate takes one: what is there is not determined."""
+    src, dst = (
+        memref("i8 smem align<16> ((16,2)):((?{div=2},16))"),
+        memref("i8 gmem align<16> ((16,2)):((1,0))"),
+    )
+    job = make_job(Copy(UniversalCopy(dtype("i8"), 128), src, dst, memref("i8 rmem (2):(1)")))
+    assert job.unmeetable == 30
+
+
+def test_registers_in_odd_places_are_not_run() -> None:
+    sides = memref("f32 rmem align<16> (2,2):(1,9)"), memref("f32 rmem align<16> (2,2):(1,2)")
+    with pytest.raises(NotRunnable, match="odd places"):
+        make_job(Copy(UniversalCopy(F32, 64), *sides))
+
+
+@pytest.mark.parametrize(
+    ("fault", "right", "agrees"), [("", False, True), ("", True, False), ("a fault", None, True)]
+)
+def test_far_memory_need_not_fault(fault: str, right: bool | None, agrees: bool) -> None:
+    """On an H200 something was mapped 2^29 bytes past a tensor; the destination is wrong all the same."""
+    ran = None if fault else True
+    one = Confirmation("", "wrong", (), "accepted", "gpu", "", UNMAPPED, fault, ran, right, ran)
+    assert one.agrees is agrees
 
 
 def test_run_time_leaves_follow_the_pointer_in_order() -> None:
