@@ -75,10 +75,11 @@ def _refuse_spaces(copy: Copy) -> None:
     store to another block of what no register holds, which may compile.
     """
     atom, spaces = copy.atom, (copy.src.space, copy.dst.space)
-    if copy.op != "copy_atom_call" or atom is None or atom.spaces in (None, spaces):
+    own = atom.spaces if atom is not None and copy.op == "copy_atom_call" else None
+    if own is None or own == spaces:
         return
     text = f"{atom} from {spaces[0]} to {spaces[1]}"
-    if isinstance(atom, WarpAtom) or spaces[1] == "dsmem" == atom.spaces[1]:
+    if isinstance(atom, WarpAtom) or spaces[1] == "dsmem" == own[1]:
         raise InputError(f"what copy_atom_call makes of {text} is not modelled")
     raise CompilerFails(f"code generation fails on {text}")
 

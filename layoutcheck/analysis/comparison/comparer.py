@@ -191,7 +191,7 @@ class Comparer:
         units, unit = np.unique(np.concatenate([at, got_at]), return_inverse=True)
         pair = unit * entries.size + entry
         asks, does = np.unique(pair[: at.size]), np.unique(pair[at.size :])
-        odd = np.setxor1d(asks, does, assume_unique=True)
+        odd = np.concatenate([asks[~_is_in(asks, does)], does[~_is_in(does, asks)]])
         odd = odd[_is_in(units[odd // max(1, entries.size)], at)]
         if odd.size:
             strange, own = units[odd[0] // entries.size], int(entries[odd[0] % entries.size])
