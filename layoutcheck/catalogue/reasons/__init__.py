@@ -11,7 +11,7 @@ from typing import NamedTuple
 from layoutcheck.catalogue.literals import Words
 from layoutcheck.catalogue.rows import Row, rows
 
-PYTHON = ("scheduling", "layouts", "tensors", "copies", "kernels", "primitives", "host")
+PYTHON = ("scheduling", "layouts", "tensors", "copies", "kernels", "host")
 LIBRARY = ("verifier", "instructions")
 
 
