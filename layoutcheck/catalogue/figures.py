@@ -28,7 +28,9 @@ _WIDTH = re.compile(
 _OF_VECTORS = re.compile(
     r"(?i)vector|向量|\balign|num_bits_per_copy|128[- ]?bit|16[- ]byte|\bLDG|ld\.global|misalign|coalesc"
 )
-_PRODUCT = re.compile(r"(?<![\w.*])\(?(?P<first>[0-9][0-9,]{0,11}) ?[*x×] ?\(?(?P<second>[0-9][0-9,]{0,11})\)?(?: ?[*x×] ?\(?(?P<third>[0-9][0-9,]{0,11})\)?)?(?![\w.])")
+_PRODUCT = re.compile(
+    r"(?<![\w.*])\(?(?P<first>[0-9][0-9,]{0,11}) ?[*x×] ?\(?(?P<second>[0-9][0-9,]{0,11})\)?(?: ?[*x×] ?\(?(?P<third>[0-9][0-9,]{0,11})\)?)?(?![\w.])"
+)
 _INDEX = re.compile(r"(?i)int32|int64|overflow|illegal|offset|stride|index|ptr|out[- ]of[- ]bound|invalid")
 _WRAPS = 1 << 31
 _COARSE = 8  # bits of a significand whose steps are seen in a result
@@ -76,9 +78,7 @@ def _step(folded: str) -> tuple[str, ...]:
 
 def _wraps(folded: str) -> tuple[str, ...]:
     """That a product of a text about indices does not fit 32 bits."""
-    if not _INDEX.search(folded):
-        return ()
-    for found in _PRODUCT.finditer(folded):
+    for found in _PRODUCT.finditer(folded) if _INDEX.search(folded) else ():
         value = math.prod(int(one.replace(",", "")) for one in found.groups() if one and one.strip(","))
         if _WRAPS <= value < _WRAPS << 20:
             return (

@@ -98,17 +98,14 @@ _ORDINARY = re.compile(
     r"^.{0,60}\b(?:INFO|DEBUG)\b|[0-9]%\|| PASSED(?: +\[ *[0-9]+%\])?$|^\[ *[0-9]+(?:/[0-9]+|%)\] (?:Building|Linking|Compiling|Generating|Built)\b"
     r"|^ptxas info *: (?:Used|Compiling|Function properties|[0-9]+ bytes)|[):] ?warning #[0-9]+-D: "
 )
-_FEW_LINES = 20
 
 
 def quiet(text: str) -> str:
     """A log without its ordinary lines, where others of it tell an error; a short text as it is."""
     lines = text.splitlines()
-    if len(lines) < _FEW_LINES or len(text) > HEAD + _TAIL:
-        return text
     kept = [line for line in lines if not _ORDINARY.search(line) or WRONG.search(line)]
-    told = 2 * len(kept) < len(lines) and WRONG.search("\n".join(kept))
-    return "\n".join(kept) if told else text
+    rest = "\n".join(kept)
+    return rest if 2 * len(kept) < len(lines) and WRONG.search(rest) else text
 
 
 def is_binary(text: str) -> bool:

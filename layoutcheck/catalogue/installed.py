@@ -14,7 +14,6 @@ DSL = "nvidia_cutlass_dsl"
 _CATALOGUE = "base_dsl/diagnostics.py"  # the DSL's own errors by code, since 4.8
 _MOST_FOUND = 12
 _MOST_MEMBERS = 40
-_MOST_MODULES = 2
 _MOST_LISTED = 120  # characters of a constant's members
 _IMPLICIT = ("loc", "ip")  # places in the IR, which no user gives
 _FIRST = re.compile(r".{0,160}?(?:[.;] |$)|.{0,160}(?= )|.{0,160}")
@@ -222,7 +221,7 @@ def modules(name: str) -> tuple[str, ...]:
     ends = re.compile(rf"(?:.*/)?{re.escape(name)}(?:/__init__)?\.py")
     found = (short(path) for path, _ in files())
     plain = (one.removesuffix(".py").removesuffix("/__init__") for one in found if ends.fullmatch(one))
-    return tuple(f"cutlass.{one.replace('/', '.')}" for one in plain)[:_MOST_MODULES]
+    return tuple(f"cutlass.{one.replace('/', '.')}" for one in plain)[:2]
 
 
 def near(name: str) -> str | None:

@@ -62,8 +62,9 @@ _CLAIM = re.compile(
     r"|(?:if|when|after|once) (?:I|we) (?:\w+ )?(?:chang|remov|add|replac|insert|set|us|switch|disabl|revert|permut|adjust|comment|increas|reduc|decreas)\w*"
     r"|(?:remov|add|replac|insert|chang|disabl|switch|set|us|permut)ing\b[^.]{1,60}\b(?:help|fix|work|solve|make|give|resolve|avoid)s?)"
 )
-# a line of code, what was only hoped for
-_NO_CLAIM = re.compile(r"^(?://|#include|[\w.*&<>, ]+ = )|[;{}]$|(?i:\b(?:I|we) (?:was |were )?expect(?:ed|ing)?\b)")
+_NO_CLAIM = re.compile(
+    r"^(?://|#include|[\w.*&<>, ]+ = )|[;{}]$|(?i:\b(?:I|we) expect(?:ed)?\b)"
+)  # code, a hope
 _GUESS = re.compile(r"\b(?:I|[Ww]e) (?:think|guess|believe)\b")
 _SINCE = re.compile(r"(?i)\b(?:because|due to)\b")
 _FAULT = re.compile(
@@ -144,16 +145,14 @@ def find(text: str, symptom: str, fewest: float = _FEWEST) -> list[Law]:
         nouns, details = _weights(law, said)
         if nouns and _apart(law, said.words) >= _FEWEST_WORDS:
             fit = (nouns + details) * _times(law, symptom)
-            if details >= _DETAILED or _own_nouns(law, said.words) >= _FEWEST_WORDS:
+            own = [
+                one for one in law.nouns if _NOUNS[one] == 1 and one not in _EVERYDAY and one in said.words
+            ]
+            if details >= _DETAILED or len(own) >= _FEWEST_WORDS:  # which no other law is about
                 detailed[law] = fit
             if nouns >= _NAMED:
                 named[law] = fit
     return _best(detailed, fewest) or _best(named, fewest)
-
-
-def _own_nouns(law: Law, words: str) -> int:
-    """How many words of a text are about this law and no other: they say as much as its details."""
-    return sum(_NOUNS[one] == 1 and one not in _EVERYDAY and one in words for one in law.nouns)
 
 
 def _best(fits: dict[Law, float], fewest: float) -> list[Law]:

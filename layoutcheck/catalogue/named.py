@@ -31,10 +31,9 @@ def of_names(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
     if entry not in tables.CALLS and entry.name not in ("dsl.name-undefined", "elsewhere.library-version"):
         return ()
     absent = groups.get("module", "") if entry.name == "dsl.module-moved" else groups.get("name", "")
-    every = installed.modules(absent.rpartition(".")[2])
-    moved = [f"the DSL that is installed here has the module {one}" for one in every]
-    if moved and entry.name in ("dsl.module-moved", "dsl.api-moved"):
-        return tuple(moved)
+    moved = installed.modules(absent.rpartition(".")[2]) if entry.name.endswith("-moved") else ()
+    if moved:
+        return tuple(f"the DSL that is installed here has the module {one}" for one in moved)
     name = groups.get("what") or groups.get("function") or groups.get("name") or groups.get("member") or ""
     owner = groups.get("owner", "")
     signatures = _fitting(installed.defined(name), groups.get("said", ""))

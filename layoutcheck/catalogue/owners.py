@@ -29,9 +29,9 @@ AMD = "AMD's ROCm"  # which words its errors as CUDA does
 AMD_TRITON = "Triton's back end for AMD's GPUs"
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
-    _owner(r"(?<![.\w])T\.(?:[a-z]\w{3,}|Parallel|Pipelined|Kernel)\b|[Tt]ile-?[Ll]ang|\bk[MN]PerWarp\b|suitable instruction for tcgen05|Check your layout\.|no available layout found|LayoutInference|CanProve\w+|[Gg]et different layout for|\bFragment\(\(|\banalyzer_\b|\blocal\.fragment\b|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
+    _owner(r"(?<![.\w])T\.(?:[a-z]\w{3,}|Parallel|Pipelined|Kernel)\b|[Tt]ile-?[Ll]ang|\bk[MN]PerWarp\b|suitable instruction for tcgen05|Check your layout\.|no available layout found|\bParallelOp\b|LayoutInference|CanProve\w+|[Gg]et different layout for|\bFragment\(\(|\banalyzer_\b|\blocal\.fragment\b|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
     _owner(r"\btvm\b(?!-ffi|\.error\.\w+: \[)|\bTVM\b(?!.?FFI)|tvm::|\bvm\.builtin\.|Module\[\w+\] does not|tvm_ffi\.(?!core)", "TVM", "apache/tvm (tile-ai/tilelang where TileLang makes the kernel, which raises TVM's errors)"),
-    _owner(r"cuda\.tile|cuda/tile|cu[Tt]ile|tileiras|Dimension #[0-9]+ of shape .{1,40} is not a power of two|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
+    _owner(r"cuda\.tile\b|cuda/tile\b|cu[Tt]ile|tileiras|Dimension #[0-9]+ of shape .{1,40} is not a power of two|\bTile<[a-z]\w*, ?\{", "cuTile", "NVIDIA/cutile-python"),
     _owner(r"\bmojo\b|\bmodular\b", "Mojo", "modular/modular"),
     _owner(r"\bFlyDSL\b|\bflydsl\b|stateful dynamic (?:if|for|while)", "FlyDSL", "ROCm/FlyDSL"),
     _owner(r"[Hh]elion(?:\b|_)", "Helion", "pytorch/helion"),
@@ -102,7 +102,7 @@ _BELOW = (
     ),
     _owner(r"\bnumpy\b|\bnp\.", "NumPy", "numpy/numpy"),
     _owner(
-        r"\btorch\b|CuteDSL template|FlexibleLayout|flex[_ ]attention|\bkernel_options\b|\bcutlass[FB]\b|scaled_dot_product_attention|c10::|at::|aten|_inductor|InductorError|LoweringException",
+        r"\b(?:py)?torch\b|\bc10\b|CuteDSL template|FlexibleLayout|flex[_ ]attention|\bkernel_options\b|\bcutlass[FB]\b|scaled_dot_product_attention|c10::|at::|aten|_inductor|InductorError|LoweringException",
         "PyTorch",
         "pytorch/pytorch",
     ),

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from layoutcheck.algebra import Layout, composition, cosize, parse_layout, size
 from layoutcheck.brackets import closing, split
-from layoutcheck.catalogue import cpp_types
+from layoutcheck.catalogue import cpp_types, symptoms
 from layoutcheck.errors import InputError
 
 _LONGEST = 6000  # characters of a text that are read
-_MOST = 4  # facts
+_MOST, _FEW = 4, 3  # facts, layouts
 _MADE = re.compile(
     r"(?:\b(?P<name>\w+) ?= ?)?(?:cute(?:::|\.))?(?:make_layout ?(?=\()|\bLayout ?(?=<(?:cute::)?Shape))"
 )
@@ -34,7 +34,9 @@ _WIDTH = re.compile(
 _BRANCH = re.compile(
     r"\b(?:if|while)(?P<condition> ?\([^{};]{0,120}?\b(?:threadIdx|warp_?id|warp_?idx|lane_?id|tid[xyz]?|tidx|warp_?group\w*|elect_one\w*)\b[^{};]{0,120}\) ?)\{|\bif (?P<python>[^:\n]{0,80}\b(?:tidx|tid|warp_idx|lane_idx|lane_id|elect_one\w*)\b[^:\n]{0,80}):\n"
 )
-_ALL_MEET = re.compile(r"\b__syncthreads ?\(|\b(?:cute\.arch\.)?sync_threads ?\(|\b(?:cute\.arch\.)?barrier ?\(\)")
+_ALL_MEET = re.compile(
+    r"\b__syncthreads ?\(|\b(?:cute\.arch\.)?sync_threads ?\(|\b(?:cute\.arch\.)?barrier ?\(\)"
+)
 _COMPOSITION = re.compile(r"\bcomposition\((?P<left>\w+)(?:\{\})?, ?(?P<right>\w+)(?:\{\})?\)")
 _OF_TRAITS = re.compile(r"(?:Src|Dst|Ref)Layout")
 _TYPES = {"Float16": "half_t", "BFloat16": "bfloat16_t", "Float32": "float", "TFloat32": "tfloat32_t", "Int8": "int8_t", "Float8E4M3FN": "float_e4m3_t", "half": "half_t", "Int32": "int"}  # fmt: skip
@@ -56,20 +58,25 @@ def facts(text: str) -> tuple[str, ...]:
     code = text[:_LONGEST]
     read = Code(_layouts(code), _instruction(code), _element(code))
     told = (_composed(code, read), _copies(code, read), _swizzles(code, read), _traits(read), _barriers(code))
-    return tuple(one for every in told for one in every)[:_MOST]
+    return tuple(one for every in told for one in every)[:_MOST] or tuple(_made(read))
+
+
+def _made(read: Code) -> list[str]:
+    """What each named layout of the code is, where there are few and nothing is made of them."""
+    every = read.layouts if len(read.layouts) <= _FEW else {}
+    return [f"{name} = {one}: {symptoms.described(one)}" for name, one in every.items()]
 
 
 def _barriers(code: str) -> list[str]:
     """That a barrier of all threads stands in a branch which a part of them takes."""
-    for found in _BRANCH.finditer(code):
-        inside = _inside(code, found)
-        barrier = _ALL_MEET.search(inside)
-        if barrier:
-            branch = " ".join((found["condition"] or found["python"]).split()).strip("() ")
-            return [
-                f"{barrier[0].rstrip('( )')} stands in the branch `{branch}`, and is reached by all threads of the block or by none: where the condition differs among them, the others are waited for in vain, or pass early (LC520): take a named barrier of as many threads as take the branch, or move it out"
-            ]
-    return []
+    pairs = ((found, _ALL_MEET.search(_inside(code, found))) for found in _BRANCH.finditer(code))
+    found, barrier = next((pair for pair in pairs if pair[1]), (None, None))
+    if not (found and barrier):
+        return []
+    branch = " ".join((found["condition"] or found["python"]).split()).strip("() ")
+    return [
+        f"{barrier[0].rstrip('( )')} stands in the branch `{branch}`, and is reached by all threads of the block or by none: where the condition differs among them, the others are waited for in vain, or pass early (LC520): take a named barrier of as many threads as take the branch, or move it out"
+    ]
 
 
 def _inside(code: str, branch: re.Match[str]) -> str:
@@ -80,9 +87,8 @@ def _inside(code: str, branch: re.Match[str]) -> str:
         except InputError:
             return code[branch.end() :]
     start = code.rfind("\n", 0, branch.start()) + 1
-    margin = re.match(r"[ \t]*", code[start:])
-    body = re.compile(rf"(?:{margin[0] if margin else ''}[ \t]+[^\n]*\n|[ \t]*\n)*")
-    held = body.match(f"{code}\n", branch.end())
+    margin = code[start:][: len(code[start:]) - len(code[start:].lstrip(" \t"))]
+    held = re.compile(rf"(?:{margin}[ \t]+[^\n]*\n|[ \t]*\n)*").match(f"{code}\n", branch.end())
     return held[0] if held else ""
 
 
@@ -101,7 +107,7 @@ def _layout(code: str, start: int) -> Layout | None:
         inside = code[start + 1 : closing(code, start) - 1]
     except InputError:
         return None
-    plain = _STATIC.sub(lambda one: one["int"] or one["c"] or one["static"] or "", inside)
+    plain = _STATIC.sub(lambda one: one["int"] or one["c"] or one["static"] or "", inside).replace("{}", "")
     parts = [one.strip() for one in split(plain.translate(str.maketrans("<>{}", "()()")))]
     shape, stride = parts[0], parts[1].partition("=")[2].strip() or parts[1] if len(parts) > 1 else ""
     if not re.fullmatch(r"[0-9(), ]+", shape + stride):

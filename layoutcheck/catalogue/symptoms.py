@@ -171,7 +171,7 @@ def layouts(folded: str) -> tuple[str, ...]:
     """The layouts that a text prints, each with what it is: extents, and what is peculiar about it."""
     told: dict[str, None] = {}
     for printed, layout in _printed(folded):
-        told.setdefault(f"{printed}: {_told(layout)}" if layout else printed)
+        told.setdefault(f"{printed}: {described(layout)}" if layout else printed)
         if len(told) == _MOST:
             break
     return tuple(told)
@@ -216,7 +216,7 @@ def _closed(text: str, opened: int) -> int:
     return -1
 
 
-def _told(layout: Layout) -> str:
+def described(layout: Layout) -> str:
     """How many coordinates and offsets a layout has, and where its elements are adjacent."""
     modes = leaves(layout)
     adjacent = [str(at) for at, one in enumerate(modes) if one.stride == 1 and one.extent != 1]

@@ -21,6 +21,7 @@ from layoutcheck.catalogue import (
     raised,
     reasons,
     refused,
+    snippets,
     steps,
     symptoms,
     tables,
@@ -207,7 +208,10 @@ def _meant(
 def _is_ruled(text: str, folded: str) -> bool:
     """Whether laws or the DSL's documentation speak of what a text is about."""
     return symptoms.is_of_gpu(folded) and bool(
-        laws.find(text, laws.kind(None, folded)) or named.documented(text) or figures.told(folded)
+        laws.find(text, laws.kind(None, folded))
+        or named.documented(text)
+        or figures.told(folded)
+        or snippets.facts(text)
     )
 
 

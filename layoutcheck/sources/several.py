@@ -46,16 +46,12 @@ def blocks(text: str) -> list[str]:
 
 def _by_kind(part: str) -> list[str]:
     """The lines of a part, apart where a line is of another kind of tool than those before it."""
-    kinds: list[str] = []
-    groups: list[list[str]] = []
-    for line in part.splitlines():
-        kind = next((name for name, begins in _KINDS if begins.match(line)), kinds[-1] if kinds else "")
-        if not groups or (kind != kinds[-1] and kinds[-1]):
-            kinds.append(kind)
-            groups.append([])
-        kinds[-1] = kind
-        groups[-1].append(line)
-    return ["\n".join(lines) for lines in groups]
+    groups, last = "", ""
+    for line in part.splitlines(keepends=True):
+        kind = next((name for name, begins in _KINDS if begins.match(line)), last)
+        groups += f"\0{line}" if last and kind != last else line
+        last = kind
+    return groups.split("\0")
 
 
 def read(text: str, found: Found, alone: Callable[[str], Found]) -> Found:
@@ -81,8 +77,8 @@ def read(text: str, found: Found, alone: Callable[[str], Found]) -> Found:
         return found
     every = [*found, *(one for one in by_name.values() if one not in found)]
     ours = [one for one in every if _level(one) != ELSEWHERE] or every[:1]
-    beside = (one for one in every if one not in ours and not isinstance(one, Diagnostic))
-    named = tuple(f"beside it the text has another error: {one.title}: {one.remedy}" for one in beside)[:_MOST_NAMED]
+    beside = [one for one in every if one not in ours and not isinstance(one, Diagnostic)][:_MOST_NAMED]
+    named = tuple(f"beside it the text has another error: {one.title}: {one.remedy}" for one in beside)
     first, *rest = ours
     return [first if isinstance(first, Diagnostic) else replace(first, facts=(*first.facts, *named)), *rest]
 

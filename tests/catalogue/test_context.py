@@ -120,3 +120,36 @@ def test_a_composition_that_the_instantiations_print_is_computed() -> None:
     )
     assert "the stride 96 is not a multiple of 64, where mode 1" in facts(spew.format(96))
     assert "has no result" not in facts(spew.format(64))
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        (
+            "CUDA_ERROR_ILLEGAL_ADDRESS, the core has UTMALDG.2D as the faulting instruction",
+            "multiple of 128",
+        ),
+        ("CUDA error: misaligned address at LDSM.16.M88.4", "each row's shared address is a multiple of 16"),
+        ("CUDA error: misaligned address at LDG.E.128.CONSTANT", "its address is a multiple of 16"),
+        ("CUDA error: an illegal instruction was encountered in tcgen05.mma", "one cta_group"),
+    ],
+)
+def test_a_fault_says_what_its_instruction_asks(text: str, asks: str) -> None:
+    assert any(asks in fact for fact in answers(text)[0].facts)
+
+
+def test_the_ordinary_lines_of_a_log_hide_no_error() -> None:
+    error = "========= Barrier error detected. Missing wait"
+    log = "\n".join(
+        f"ptxas info    : Used {n} registers, used 1 barriers, 400 bytes cmem[0]" for n in range(40)
+    )
+    assert [one.entry.name for one in answers(log)] == ["clean.resources"]
+    found = answers(f"{log}\n{error}\n{log}")
+    assert found[0].entry.name == answers(error)[0].entry.name == "sanitizer.barrier"
+
+
+def test_a_product_beyond_32_bits_is_computed() -> None:
+    told = answers("illegal memory access: the offset is stride 7168 * 448000 in int32")[0].facts
+    assert any("3,211,264,000 is beyond 2^31 - 1" in fact for fact in told)
+    right = answers("illegal memory access: the offset is stride 7168 * 4480 in int32")[0].facts
+    assert not any("as an index or offset in int32" in fact for fact in right)

@@ -188,3 +188,14 @@ def test_each_code_of_the_dsl_is_answered_by_its_own_meaning() -> None:
 @needs_dsl
 def test_the_installed_dsl_has_no_code_that_the_table_lacks() -> None:
     assert set(installed.coded()) <= set(codes.CODES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ImportError: cannot import name 'primitives' from 'cutlass' (/x/cutlass/__init__.py)",
+        "ModuleNotFoundError: No module named 'cutlass.primitives'",
+    ],
+)
+def test_a_module_of_the_dsl_is_found_where_it_lies(text: str) -> None:
+    assert "the DSL that is installed here has the module cutlass.experimental.primitives" in said(text)

@@ -314,3 +314,38 @@ def test_words_among_bytes_are_no_report() -> None:
 )  # fmt: skip
 def test_what_a_short_report_is_about_calls_for_its_law(text: str, part: str) -> None:
     assert part in told(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("auto a = make_layout(Shape<_10,_2>{}, Stride<_16,_4>{}); auto b = make_layout(Shape<_3,_4>{}, Stride<_1,_5>{}); composition(a, b)", "is (3,(2,2)):(16,(80,4))"),
+        ("auto tile = make_layout(make_shape(Int<8>{}, _64{}), make_stride(_64{}, _1{}));", "512 coordinates in 512 elements"),
+        ("if (warp_id < 4) {\n  s[threadIdx.x] = x;\n  __syncthreads();\n}", "in the branch `warp_id < 4`"),
+        ("    if tidx < 32:\n        cute.arch.sync_threads()\n", "in the branch `tidx < 32`"),
+    ],
+)  # fmt: skip
+def test_layouts_and_barriers_of_code_are_told(text: str, part: str) -> None:
+    assert part in " ".join(snippets.facts(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["if (warp_id < 4) { s = 1; }\n__syncthreads();", "if (n < 4) { __syncthreads(); }"]
+)
+def test_a_barrier_that_all_threads_reach_is_no_finding(text: str) -> None:
+    assert snippets.facts(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("a captured CUDA graph: the replay reads a stale input pointer", "keeps the arguments of each launch"),
+        ("swizzle of the iterator and of the layout: is the offset in bytes or elements for a pointer?", "on the address in bytes"),
+        ("which alignment has AlignmentA of a CUTLASS gemm for an odd M, K a multiple of 8, row-major?", "along its contiguous mode alone"),
+        ("blockwise scales: rows of the scale tensor have a pitch and pad to 16 for TMA", "which is not the extent"),
+        ("the K tail of my multistage gemm is wrong, the last k tile is short", "one short tile"),
+        ("CUtensorMap in a workspace faults, must the tensormap be aligned to 64?", "alignas(64)"),
+    ],
+)  # fmt: skip
+def test_what_was_missing_has_a_law(text: str, part: str) -> None:
+    assert part in told(text)

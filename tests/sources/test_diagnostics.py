@@ -445,3 +445,13 @@ def test_a_matrix_copy_needs_whole_rows() -> None:
     narrow, half = explain(said.format("f4E2M1FN")), explain(said.format("f16"))
     assert narrow is not None and "32 elements" in narrow.meaning and "M of 5" in narrow.meaning
     assert half is not None and "8 elements" in half.meaning and "M of 3" in half.meaning
+
+
+def test_errors_of_two_tools_without_a_blank_line_are_told_both() -> None:
+    text = (
+        "ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'\n"
+        "RuntimeError: CUDA error: misaligned address\n"
+    )
+    (found,) = read_errors(text)
+    assert not isinstance(found, Diagnostic) and found.entry.name == "cuda.misaligned-address"
+    assert any("sm_121a" in fact and "TRITON_PTXAS_PATH" in fact for fact in found.facts)
