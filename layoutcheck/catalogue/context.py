@@ -49,7 +49,7 @@ _LAYOUT = re.compile(r"(?P<side>[SD])Layout = \(*(?P<first>[0-9]+)[,)].*?:\(*(?P
 _ASKS = (
     (re.compile(r"\bUTMA(?:LDG|STG|REDG)|SM(?:90|100)_TMA\w*|cp\.(?:async|reduce\.async)\.bulk\.tensor|copy_sm90_tma"), "a TMA copy", "its shared address is a multiple of 128 (1024 where the tile has the 128-byte swizzle) in every stage, its tensor map lies at a multiple of 64 and describes memory that is still allocated, and one that a kernel rewrites is fenced before its use"),
     (re.compile(r"\bUBLK(?:CP|RED)|SM90_BULK_COPY\w*|cp\.async\.bulk\b(?!\.tensor)"), "a bulk copy", "both addresses and the bytes are multiples of 16"),
-    (re.compile(r"\bLDSM\b|\bSTSM\b|\b(?:ld|st)matrix\b|SM75_U32x\d_LDSM\w*"), "ldmatrix or stmatrix", "each row's shared address is a multiple of 16"),
+    (re.compile(r"\bLDSM\b|\bSTSM\b|\b(?:ld|st)matrix\b|SM75_U32x[0-9]_LDSM\w*"), "ldmatrix or stmatrix", "each row's shared address is a multiple of 16"),
     (re.compile(r"\bLDGSTS|SM80_CP_ASYNC\w*|\bcp\.async\.c[ag]\b"), "cp.async", "both addresses are multiples of the 4, 8 or 16 bytes that it moves"),
     (re.compile(r"\bUTC[A-Z]*MMA|\btcgen05\.(?:mma|cp)\b"), "a tcgen05 instruction", "its descriptors name shared addresses that are multiples of 16 (of the swizzle's atom, 128 to 1024), tensor memory is allocated, and all of its kind in a kernel are of one cta_group"),
     (re.compile(r"\b(?:LD|ST)[GSL]?(?:\.\w+)*\.128\b"), "an access of 16 bytes", "its address is a multiple of 16"),
