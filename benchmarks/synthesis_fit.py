@@ -37,20 +37,14 @@ from layoutcheck.synthesis.wanted import Wanted
 Row = dict[str, Any]
 Planned = tuple[Row, Found, Wanted]
 FOLDS = 5
-FREE = (
-    "issue", "latency", "later", "held", "held_async", "read", "write", "mixed", "run", "run_waited",
-    "run_beside", "part", "part_tma", "part_waited", "part_beside", "cut", "apart", "bulk", "split", "lost",
-    "behind", "kept", "kept_tma", "again", "pages", "crowd", "cached", "data", "row", "thin", "stored",
-    "near", "late", "met", "overlap", "written_only", "hidden",
-)  # fmt: skip
-
-START = Constants(
-    issue=0.5, latency=1000.0, later=0.7, held=1000.0, held_async=1000.0, read=0.0575, write=0.0575,
-    mixed=0.02, run=3.0, run_waited=8.0, run_beside=6.0, part=10.0, part_tma=10.0, part_waited=50.0,
-    part_beside=20.0, cut=0.25, apart=0.12, bulk=0.1, split=0.5, lost=50.0, behind=1.5, kept=50e6,
-    kept_tma=50e6, again=2.0, pages=100e3, crowd=0.2, cached=1.0, data=1.0, row=1.0, thin=1.3, stored=300.0,
-    near=0.05, late=3e-4, met=0.1, overlap=2.5, written_only=5.0, hidden=5.0,
-)  # fmt: skip
+ROUND = {
+    "issue": 0.5, "latency": 1000.0, "later": 0.7, "held": 1000.0, "held_async": 1000.0, "read": 0.0575,
+    "write": 0.0575, "mixed": 0.02, "part": 10.0, "part_waited": 50.0, "cut": 0.25, "apart": 0.12,
+    "bulk": 0.1, "split": 0.5, "near": 0.05, "late": 3e-4, "met": 0.1, "lost": 50.0, "behind": 1.5,
+    "kept": 50e6, "kept_tma": 50e6, "again": 2.0, "pages": 100e3, "crowd": 0.2, "cached": 1.0, "data": 1.0,
+    "row": 1.0, "thin": 1.3, "stored": 300.0, "overlap": 2.5, "written_only": 5.0, "hidden": 5.0,
+}  # fmt: skip
+FREE, START = tuple(ROUND), Constants(**ROUND)
 """Round numbers, so that nothing of the seed that judges is in what begins."""
 
 

@@ -26,8 +26,6 @@ REGISTERS, MOST_WARPS, MOST_BLOCKS = 65536, 64, 32
 """Of an SM (CUDA programming guide, compute capability 9.0)."""
 MOST_REGISTERS = 255.0
 """Of a thread (the same)."""
-ENGINE_INSTRUCTIONS, LEAST_INSTRUCTIONS = 80, 20
-"""Of a loop that starts bulk copies, what one warp alone executes; and what is left at least (measured)."""
 REGISTER_BYTES = 4
 """Of a register (the same)."""
 EACH_CYCLES = 3.0
@@ -56,8 +54,7 @@ class Demand(NamedTuple):
     bytes written, `write_cut` is the share in pairs of lines that runs take in part, `write_apart` that of
     others which no one instruction or row of a box fills, `write_split` the same of pairs of sectors,
     `write_late` the share in pairs of which the same block writes a part with its next tile;
-    `divided`: the rest of a line in part is that of a block that starts at the same time; else, with
-    `beside`, that of the block beside this one, or of its own next tile; `rounds` in which a
+    `divided`: the rest of a line in part is that of a block that starts at the same time; `rounds` in which a
     thread loads its part of the tile: those of the compiled program, or what its registers allow;
     `asked_rows` of all blocks that copies under way read at once; `held_bytes` of L1 by loads, whole lines,
     and by `cp.async`, the bytes that it reads;
@@ -70,12 +67,10 @@ class Demand(NamedTuple):
     data: float
     cached: float
     engine: float
-    boxes: float
     thin: bool
     sectors: float
     read_bytes: float
     written_bytes: float
-    read_runs: float
     read_parts: float
     write_parts: float
     write_cut: float
@@ -88,7 +83,6 @@ class Demand(NamedTuple):
     rounds: float
     waited_for: bool
     divided: bool
-    beside: bool
     barriers: int
     engine_stores: bool
     blocks: int
@@ -121,12 +115,10 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         data=total.wavefronts - engine - cached,
         cached=cached,
         engine=engine,
-        boxes=sum(one.instructions for one in bulk),
         thin=way == "tma" and counts[0].sectors >= 2 * counts[0].distinct_sectors,
         sectors=total.sectors,
         read_bytes=read,
         written_bytes=written,
-        read_runs=total.read_runs,
         read_parts=0.0 if wanted.accumulator else parts(wanted.src, wanted),
         write_parts=0.0 if wanted.dst is None else parts(wanted.dst, wanted),
         **_left(last, shared, wanted),
@@ -136,7 +128,6 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         asked_rows=0.0 if waits else blocks * SMS * ahead * _runs(wanted.src, wanted),
         waited_for=waits or wanted.stages == 1,
         divided=wanted.divided,
-        beside=not wanted.accumulator and fast_mode(wanted.src) == 0,
         ahead=ahead,
         rounds=_rounds(code, first, active, wanted) if way == "ld" else 1.0,
         barriers=barriers,
@@ -150,13 +141,10 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
 
 def _code(found: Found, wanted: Wanted, made: Compiled | None, active: int, barriers: int) -> Compiled:
     """Registers and instructions of a thread for a tile."""
-    if made is None:
-        return expected(found, wanted)
-    code = made.of_a_tile(barriers, math.prod(wanted.tile) / active * wanted.src.element_bytes)
-    if code.cycles is None and any(isinstance(move, Tma) for move in found.moves):
-        least = max(LEAST_INSTRUCTIONS, code.instructions - ENGINE_INSTRUCTIONS)
-        code = code._replace(instructions=least)
-    return code
+    if made is None or made.cycles is None:
+        guess = expected(found, wanted)
+        return guess if made is None else guess._replace(registers=made.registers)
+    return made.of_a_tile(barriers, math.prod(wanted.tile) / active * wanted.src.element_bytes)
 
 
 def _written(found: Found, counts: Sequence[Counts], wanted: Wanted) -> int:

@@ -11,11 +11,10 @@
     lines      a load through L1 (ld.global, cp.async of less than 16 bytes) holds a line of L1 until its data
                is there; what shared memory leaves of L1 bounds the bytes in flight. A line of which a load
                takes a part is held whole, and longer where memory is busy with what blocks write
-    engine     the copy engine: rows of boxes, and boxes
+    engine     the copy engine: rows of boxes
     memory     bytes at the bandwidth; what is read and written at once costs more than either alone. A line
                that a run of adjacent sectors takes in part costs more than it has, most where a block waits
-               for it before it asks for the rest, less where the rest is that of the block beside it, which
-               asks at the same time. Such lines wait in L2 for the next tile: where all blocks' together do
+               for it before it asks for the rest. Such lines wait in L2 for the next tile: where all do
                not fit, they come again. Where the rest is that of a block that starts at the same time,
                L2 loses the more of them the more there are. What is written takes a quarter longer where
                a tile's runs take pairs of lines in part; a part of that, where one instruction does not
@@ -46,20 +45,18 @@ class Constants:
 
     `issue` a warp instruction; `latency` of memory, `later` the share of it that each further round of
     loads waits; `barrier` of a block; `held` a line of L1 by a load, `behind` times as long behind what is
-    written; `read`, `write` a byte, `mixed` a
-    byte of both more; bytes that a run costs more (`run`, `run_waited`, `run_beside`), and a line that it
-    takes in part (`part` and as many more); `cut` of a written byte more, where a run takes a pair of lines
-    in part, `apart` where an instruction does (`near` where nothing is read), `bulk` where a row of a box
-    does, `split` of one that an instruction takes pairs of sectors in part of; where nothing is read, `met`
-    of one in a pair that runs take in part, where all these fill `kept`, and `late` of one in a pair that a
-    block's next tile takes a part of, for each cycle until then; `spilled` of one that stays in L2; `lost`
-    bytes of each
-    line in part where they fill `kept`, and its rest is that of a block beside; `meet` rows asked for at
+    written; `read`, `write` a byte, `mixed` a byte of both more; bytes that a line costs more of which a run
+    takes a part (`part`, `part_waited`); `cut` of a written byte more, where a run takes a pair of lines in
+    part, `apart` where an instruction does (`near` where nothing is read), `bulk` where a row of a box does,
+    `split` of one that an instruction takes pairs of sectors in part of; where nothing is read, `met` of one
+    in a pair that runs take in part, where all these fill `kept`, and `late` of one in a pair that a block's
+    next tile takes a part of, for each cycle until then; `spilled` of one that stays in L2; `lost` bytes of
+    each line in part where they fill `kept`, and its rest is that of a block beside; `meet` rows asked for at
     once, beyond which the parts of a line are fetched apart though copies run ahead; `kept`, `kept_tma`
     bytes of partial lines that L2 holds, `again` how often those beyond come anew; `pages` runs that all
-    blocks write at once, beyond which each costs `crowd` of them more; `row`, `box` of the copy engine,
-    `thin` a row of half a sector, which L2 gives whole; `stored` until the engine has read a tile; `overlap`
-    (`written_only` where nothing is read), `hidden` the exponents of what is busy and of what waits.
+    blocks write at once, beyond which each costs `crowd` of them more; `row` of a box, `thin` one of half a
+    sector, which L2 gives whole; `stored` until the engine has read a tile; `overlap` (`written_only` where
+    nothing is read), `hidden` the exponents of what is busy and of what waits.
     """
 
     issue: float = 0.276
@@ -72,13 +69,8 @@ class Constants:
     read: float = 0.0555
     write: float = 0.0552
     mixed: float = 0.02
-    run: float = 3.0
-    run_waited: float = 8.0
-    run_beside: float = 6.0
     part: float = 9.99
-    part_tma: float = 10.0
     part_waited: float = 43.4
-    part_beside: float = 20.0
     cut: float = 0.25
     apart: float = 0.092
     bulk: float = 0.1
@@ -98,7 +90,6 @@ class Constants:
     data: float = 0.687
     row: float = 0.777
     thin: float = 1.18
-    box: float = 5.0
     stored: float = 300.0
     overlap: float = 2.5
     written_only: float = 7.0
@@ -120,7 +111,7 @@ def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
         "issue": machine.issue * asked.instructions,
         "data": machine.cached * asked.cached + machine.data * asked.data,
         "fill": asked.sectors * SECTOR_BYTES / FILL_BYTES_PER_CYCLE,
-        "engine": (machine.thin if asked.thin else machine.row) * asked.engine + machine.box * asked.boxes,
+        "engine": (machine.thin if asked.thin else machine.row) * asked.engine,
         "memory": memory,
         "chain": waited / asked.blocks,
         "lines": held * asked.held_bytes / asked.l1_bytes,
@@ -132,9 +123,9 @@ def _memory(asked: Demand, waited: float, machine: Constants) -> float:
     live = asked.live_bytes / machine.kept
     read, written = float(asked.read_bytes), asked.written_bytes * (1 + _shares(asked, waited, machine))
     if not asked.divided:
-        part, run = _partial(asked, machine)
+        part = machine.part_waited if _waits(asked, machine) else machine.part
         beyond = asked.live_bytes / (machine.kept_tma if asked.way == "tma" else machine.kept) - 1
-        read = read * (1 + machine.again * max(0.0, beyond)) + part * asked.read_parts + run * asked.read_runs
+        read = read * (1 + machine.again * max(0.0, beyond)) + part * asked.read_parts
         written *= 1 + machine.crowd * max(0.0, asked.streams / machine.pages - 1)
     elif asked.way:
         read += machine.lost * live * asked.read_parts
@@ -159,16 +150,10 @@ def _shares(asked: Demand, waited: float, machine: Constants) -> float:
     return shares + apart * asked.write_apart
 
 
-def _partial(asked: Demand, machine: Constants) -> tuple[float, float]:
-    """Bytes that a line which a run takes in part costs more, and a run."""
-    waits = asked.way == "ld" or (
-        asked.way in ("cg", "ca") and (asked.waited_for or asked.asked_rows > machine.meet)
-    )
-    if not waits:
-        return (machine.part_tma if asked.way == "tma" else machine.part), machine.run
-    if asked.beside:
-        return machine.part_beside, machine.run_beside
-    return machine.part_waited, machine.run_waited
+def _waits(asked: Demand, machine: Constants) -> bool:
+    """Whether a block asks for the rest of a line only once its first part is there."""
+    late = asked.waited_for or asked.asked_rows > machine.meet
+    return asked.way == "ld" or (asked.way in ("cg", "ca") and late)
 
 
 def pace(asked: Demand, machine: Constants = H200) -> tuple[float, str]:

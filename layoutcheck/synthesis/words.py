@@ -23,17 +23,8 @@ PIPES = {
     "fill": "sectors from L2",
     "memory": "share of the memory bandwidth",
     "engine": "boxes in the copy engine",
-    "chain": "waiting, which stages and other blocks do not hide",
-    "lines": "lines of L1, which loads in flight hold",
-}
-SHORTLY = {
-    "issue": "issue",
-    "data": "shared memory and L1",
-    "fill": "L2",
-    "memory": "memory",
-    "engine": "the copy engine",
-    "chain": "waiting",
-    "lines": "lines of L1",
+    "chain": "waiting that is not hidden",
+    "lines": "lines of L1 for loads in flight",
 }
 COUNTED = {
     "instructions": "instructions",
@@ -78,7 +69,7 @@ def _compared(best: Plan, other: Plan) -> str:
         busy, before = pipes(other.demand), pipes(best.demand)
         pipe = max(busy, key=lambda name: busy[name] - before[name])
         more_cycles = busy[pipe] - before[pipe]
-        takes = f"takes {longer} longer ({SHORTLY[pipe]}: {more_cycles:,.0f} cycles more)"
+        takes = f"takes {longer} longer ({PIPES[pipe]}: {more_cycles:,.0f} cycles more)"
     if other.cycles < NEAR * best.cycles:
         takes += ", by a prediction that does not tell them apart"
     asks = ", ".join(asked) or "the same counts, and is less simple"
@@ -115,14 +106,11 @@ def space(found: Synthesis) -> tuple[str, ...]:
     made = "by the DSL" if found.best.made else "guessed (--compiled asks the DSL)"
     return (
         f"{cut}{len(searched.layouts)} layouts in shared memory: {_layouts(searched, wanted)}",
-        f"{dealt} moves: {_engines(wanted)}; threads take blocks of powers of two, up to {WIDEST_BYTES} "
-        f"bytes either way ({_proved(wanted)} are proved to be aligned), dealt to as many threads as divide "
-        f"the tile, or, where these take less than {ROW_BYTES} bytes of a row at once, whole rows to as many "
-        "as have them, if CuTe composes their steps with the layout; all arrangements of ldmatrix.x1 to x4 "
-        "and of as many warps as divide it",
-        f"{edges}; strides known at run time are counted as {PROBE_PITCH} elements, SMs as full of blocks",
-        "of each kind the plan with the least busy pipes (machine.cost), the kinds by their pace "
-        f"(synthesis.pace), both fitted on an H200; registers and instructions {made}",
+        f"{dealt} moves: {_engines(wanted)}; blocks of powers of two up to {WIDEST_BYTES} bytes either way "
+        f"({_proved(wanted)} are proved to be aligned), by as many threads as divide the tile; if these take "
+        f"less than {ROW_BYTES} bytes of a row, also whole rows; all of ldmatrix.x1 to x4, all warps",
+        f"{edges}; strides of the run counted as {PROBE_PITCH} elements, SMs as full; each kind's best by "
+        f"machine.cost, kinds by synthesis.pace (H200); registers and instructions {made}",
     )
 
 
@@ -131,9 +119,9 @@ def _layouts(searched: Space, wanted: Wanted) -> str:
         return "the canonical layouts of the operand's descriptor"
     most = pattern_bytes(wanted.element_bytes).bit_length() - 1
     return (
-        "either mode contiguous, whole or in runs of 16 to 128 bytes; plain, padded by 4 to 128 bytes, or "
-        f"under a pointer swizzle S<b,m,s> with m >= 2, m+b <= 7 and 7 <= m+s <= {most}-b; runs of 128 bytes "
-        "under S<3,4,3> also with their rows dealt, 16 bytes' worth of elements apart"
+        "contiguous along either mode, whole or in runs of 16 to 128 bytes; plain, padded by 4 to 128 bytes, "
+        f"or under S<b,m,s> with m >= 2, m+b <= 7, 7 <= m+s <= {most}-b; rows of 128 bytes under S<3,4,3> "
+        "also dealt apart"
     )
 
 
