@@ -225,19 +225,17 @@ def _rounds(code: Compiled, writer: Move, threads: int, wanted: Wanted) -> float
     """Those of the program for one tile, or at least so many: ptxas lets few of many loads wait together."""
     if code.rounds is not None:
         return max(1.0, code.rounds)
-    found = load_rounds(code.registers, threads, wanted)
-    if isinstance(writer, (Threads, Direct)):
-        deal = writer.deal
-        mode = deal.fast if isinstance(writer, Threads) else writer.sides[0][1]
-        loads = math.prod(deal.tile) / (deal.threads * deal.width(mode))
-        found = max(found, math.log2(loads / TOGETHER))
-    return found
-
-
-def load_rounds(registers: float, threads: int, wanted: Wanted) -> float:
-    """In how many rounds each of `threads` loads its part of a tile through so many registers, at least."""
     words = math.prod(wanted.tile) * wanted.element_bytes / REGISTER_BYTES / threads
-    return max(1.0, words / max(registers - OWN_REGISTERS, LEAST_REGISTERS))
+    found = words / max(code.registers - OWN_REGISTERS, LEAST_REGISTERS)
+    if isinstance(writer, (Threads, Direct)):
+        loads = math.prod(writer.deal.tile) / (writer.deal.threads * writer.deal.width(_loaded(writer)[1]))
+        found = max(found, math.log2(loads / TOGETHER))
+    return max(1.0, found)
+
+
+def _loaded(writer: Threads | Direct) -> tuple[Global | None, int]:
+    """The global tensor that it loads, and along which mode."""
+    return writer.sides[0] if isinstance(writer, Direct) else (writer.outer, writer.deal.fast)
 
 
 def l1_left(blocks: int, shared_bytes: int) -> float:
@@ -327,10 +325,9 @@ def _pieces(last: Move | None, shared: Shared | None, run: int) -> tuple[IntArra
 
 def _rows(tensor: Memref | None, wanted: Wanted) -> int:
     """Runs of a tile of a tensor; twice where their ends cut pairs of sectors, which L2 keeps."""
-    fast = None if tensor is None else fast_mode(tensor)
-    if tensor is None or fast is None:
+    if tensor is None:
         return 0
-    cut = wanted.tile[fast] * tensor.element_bytes % (2 * SECTOR_BYTES) != 0
+    cut = wanted.tile[fast_mode(tensor) or 0] * tensor.element_bytes % (2 * SECTOR_BYTES) != 0
     return _runs(tensor, wanted) * (2 if cut else 1)
 
 
@@ -341,29 +338,13 @@ def _runs(tensor: Memref, wanted: Wanted) -> int:
 
 
 def _held(writer: Move, wanted: Wanted) -> float:
-    """Bytes of the lines that the loads of a tile hold."""
-    if isinstance(writer, Threads):
-        outer, deal, mode = writer.outer, writer.deal, writer.deal.fast
-    elif isinstance(writer, Direct):
-        (outer, mode), deal = writer.sides[0], writer.deal
-    else:
+    """Bytes of the lines that the loads of a tile hold, by its first accesses."""
+    outer, mode = _loaded(writer) if isinstance(writer, (Threads, Direct)) else (None, 0)
+    if outer is None or not isinstance(writer, (Threads, Direct)):
         return 0.0
-    assert outer is not None
-    return (
-        _lines(outer, deal.accesses(mode)[:8], deal.width(mode))
-        * math.prod(wanted.tile)
-        * outer.tile.element_bytes
-    )
-
-
-def _lines(outer: Global, index: np.ndarray, elements: int) -> float:
-    """How many bytes of lines an access holds for each byte of the sectors that it takes."""
-    at = outer.addresses(index)
-    width = elements * outer.tile.element_bytes
-    sectors = lines = 0
-    for row in at:
-        known = row[row >= 0]
-        ends = np.concatenate([known, known + width - 1])
-        sectors += len({*(ends // SECTOR_BYTES).tolist()})
-        lines += len({*(ends // LINE_BYTES).tolist()})
-    return lines * LINE_BYTES / (sectors * SECTOR_BYTES)
+    size, sectors, lines = outer.tile.element_bytes, 0, 0
+    for row in outer.addresses(writer.deal.accesses(mode)[:8]):
+        ends = row[row >= 0][:, None] + [0, writer.deal.width(mode) * size - 1]
+        sectors += len(np.unique(ends // SECTOR_BYTES))
+        lines += len(np.unique(ends // LINE_BYTES))
+    return lines * LINE_BYTES / (sectors * SECTOR_BYTES) * math.prod(wanted.tile) * size

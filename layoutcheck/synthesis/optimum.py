@@ -41,7 +41,7 @@ MOST_SIMPLE = 4
 """Ways of one kind and width that `kept` counts."""
 ENOUGH = 2.0
 """How often its optimum a copy has to cost to be named."""
-NO_TILES = "their tiles are not known"
+NO_TILES = "their tiles or costs are not known"
 NO_SEARCH = "no search takes their tiles (two modes of 2 to 1024, one contiguous, one type of 8 bits or more)"
 
 
@@ -108,17 +108,12 @@ def fills_shared(copy: Copy) -> bool:
     return threads and (copy.src.space, copy.dst.space) == ("gmem", "smem")
 
 
-class Examined(NamedTuple):
-    """The ways that cost at most a part of `ENOUGH` of a copy, best first; or why that is not known."""
+def examined(
+    copy: Copy, addresses: Addresses | None = None, alone: Alone | None = None
+) -> tuple[list[Optimum], str]:
+    """Ways that cost a copy's part in `ENOUGH` or less, best first; or why none was looked for.
 
-    ways: list[Optimum]
-    why: str = ""
-
-
-def examined(copy: Copy, addresses: Addresses | None = None, alone: Alone | None = None) -> Examined:
-    """What is known of a copy of threads from global into shared memory; its predicate counts as true.
-
-    `addresses` are those of the compiler's lowering. A copy that costs less than `ENOUGH` times what its
+    Predicates count as true. `addresses` are those of the compiler's lowering. A copy that costs less than `ENOUGH` times what its
     bytes take at least, whatever the tile, needs no search.
     """
     bare = replace(copy, pred=None)
@@ -128,10 +123,10 @@ def examined(copy: Copy, addresses: Addresses | None = None, alone: Alone | None
         lines, sectors = -(-moved // LINE_BYTES), -(-moved // SECTOR_BYTES)
         least = Counts(-(-moved // (WIDEST_BYTES * WARP)), lines, sectors, sectors)
         if predicted_time(counts).cycles < ENOUGH * predicted_time(least).cycles:
-            return Examined([])
-    if _wanted(bare, alone) is None or _given(bare) is None:
-        return Examined([], NO_TILES if bare.tiling is None else NO_SEARCH)
-    return Examined([best for best in optima(bare, alone) if best.ratio >= ENOUGH])
+            return [], ""
+    if (now is None and alone is None) or _wanted(bare, alone) is None or _given(bare) is None:
+        return [], NO_TILES if bare.tiling is None or now is None else NO_SEARCH
+    return [best for best in optima(bare, alone) if best.ratio >= ENOUGH], ""
 
 
 def _lowered(addresses: Addresses) -> tuple[Counts, int] | None:

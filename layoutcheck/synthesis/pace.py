@@ -123,7 +123,8 @@ def _memory(asked: Demand, waited: float, machine: Constants) -> float:
     live = asked.live_bytes / machine.kept
     read, written = float(asked.read_bytes), asked.written_bytes * (1 + _shares(asked, waited, machine))
     if not asked.divided:
-        part = machine.part_waited if _waits(asked, machine) else machine.part
+        waits = asked.way != "tma" and (asked.waited_for or asked.asked_rows > machine.meet)
+        part = machine.part_waited if waits else machine.part
         beyond = asked.live_bytes / (machine.kept_tma if asked.way == "tma" else machine.kept) - 1
         read = read * (1 + machine.again * max(0.0, beyond)) + part * asked.read_parts
         written *= 1 + machine.crowd * max(0.0, asked.streams / machine.pages - 1)
@@ -148,12 +149,6 @@ def _shares(asked: Demand, waited: float, machine: Constants) -> float:
         return shares + machine.bulk * asked.write_apart
     apart = machine.apart if not asked.divided else 0.0 if asked.way else machine.near
     return shares + apart * asked.write_apart
-
-
-def _waits(asked: Demand, machine: Constants) -> bool:
-    """Whether a block asks for the rest of a line only once its first part is there."""
-    late = asked.waited_for or asked.asked_rows > machine.meet
-    return asked.way == "ld" or (asked.way in ("cg", "ca") and late)
 
 
 def pace(asked: Demand, machine: Constants = H200) -> tuple[float, str]:

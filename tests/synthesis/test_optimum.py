@@ -99,10 +99,10 @@ def test_a_copy_is_compared_whatever_its_tile_where_its_bytes_alone_take_half_of
     copy, _ = build(src, dst, atom, bits=bits, dtype="bf16", thr=thr, val=val, dst_align=128, src_align=16)
     guarded = replace(copy, pred=predicate_of(copy))
     for one in (copy, guarded):
-        found = examined(one)
-        assert fills_shared(one) and (len(found.ways), found.why) == (ways, why)
+        found, said = examined(one)
+        assert fills_shared(one) and (len(found), said) == (ways, why)
         searched = [best.title for best in optima(copy) if best.ratio >= ENOUGH]
-        assert [best.title for best in found.ways] == searched
+        assert [best.title for best in found] == searched
 
 
 def test_a_guarded_copy_is_named_and_not_written(tmp_path: Path) -> None:
@@ -125,9 +125,8 @@ def test_without_tiles_the_addresses_of_the_lowering_say_what_a_copy_costs(bits:
         LoweredSide(side, op, space, bits, "static", count, passes, 32, 1, 0, sectors, 128, 4096, ())
         for side, op, space, passes in (("src", "ld.global", "gmem", 0), ("dst", "st.shared", "smem", 64))
     )
-    assert examined(copy).why == NO_TILES
-    found = examined(copy, Addresses(128, (src, dst)))
-    assert (found.ways, found.why) == ([], why)
+    assert examined(copy) == ([], NO_TILES)
+    assert examined(copy, Addresses(128, (src, dst))) == ([], why)
 
 
 @pytest.mark.sweep
