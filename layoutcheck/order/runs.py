@@ -33,6 +33,7 @@ from layoutcheck.order.watched import Watched
 SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 GUESSED_TURNS = 3  # a ring of two slots comes round
 MANY_EVENTS, FEW_TURNS = 10_000, 16  # integers, which may count turns, are few if there are more events
+SMALLEST = 3  # of the variations: those of one turn at most
 SEARCH_SECONDS = 3.0  # of processor time, for a grid
 OTHERS_SECONDS = 6.0  # the same for all other numbers, with their replays
 
@@ -127,7 +128,7 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
         yield from _of(replace(found[0].cluster, token=1), True)
     rest = Budget(min(OTHERS_SECONDS, budget.left()))
     try:
-        yield from _with_other_numbers(replace(usual, kernel=_lean(kernel, found[0]), budget=rest), found)
+        yield from _with_other_numbers(replace(usual, budget=rest), found)
     except OutOfTime:
         if budget.left() <= 0:
             raise
@@ -155,7 +156,9 @@ def _lean(kernel: WatchedKernel, run: Run) -> WatchedKernel:
 
 def _with_other_numbers(usual: Cluster, found: list[Run]) -> Iterator[Run]:
     """The runs of other grids, extents and integers; `found` are the usual ones. Raises OutOfTime."""
-    kernel, budget = usual.kernel, usual.budget
+    whole, budget = usual.kernel, usual.budget
+    kernel = _lean(whole, found[0])
+    usual = replace(usual, kernel=kernel)
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         if (other := _ending(usual, found[-1].blocks)) is not None:
             yield from _varied(replace(usual, kernel=other, tiles=MOST_TURNS))
@@ -163,9 +166,10 @@ def _with_other_numbers(usual: Cluster, found: list[Run]) -> Iterator[Run]:
         fewer = _within(budget, partial(fewer_blocks, kernel, found[0].blocks[0]))
         for run in _varied(replace(usual, kernel=fewer)) if fewer is not None else ():
             yield replace(run, alike=False)
-    for numbers in variations(kernel, found[0].blocks[0], budget):
+    for i, numbers in enumerate(variations(kernel, found[0].blocks[0], budget)):
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
-            if (varied := kernel.with_numbers(*numbers)) is not None:
+            small = i < SMALLEST  # where a tensor is less than a tile, threads meet that else do not
+            if (varied := (whole if small else kernel).with_numbers(*numbers)) is not None:
                 for run in _varied(replace(usual, kernel=varied)):
                     yield replace(run, empty=numbers[1] == 0)
     with contextlib.suppress(*SURPRISES, ArithmeticError):
