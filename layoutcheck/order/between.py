@@ -26,7 +26,7 @@ from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.ordering import FENCES, PAIRS, ordering
 from layoutcheck.order.own_values import differ, loads_behind
 from layoutcheck.order.problems import Party, Problem
-from layoutcheck.order.releases import key, uncovered
+from layoutcheck.order.releases import Handed, Key, apart, handed, key
 from layoutcheck.order.replay import MOST_PROBLEMS
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
@@ -61,7 +61,7 @@ def between_blocks(kernel: WatchedKernel, teller: Teller, budget: Budget) -> Bet
     elif how := ordering(kernel.operation):
         found.unchecked.add(f"{TITLE}: {how} may order them")
         if how in (FENCES, PAIRS) and others:
-            _not_released(kernel, meanings, others, teller, budget, found)
+            _not_handed_over(kernel, meanings, others, teller, budget, found)
     elif others:
         if any(m.facts.get("tensor") for m in meanings.values()):
             found.unchecked.add(f"{TITLE}: tiles of TMA copies")
@@ -102,27 +102,33 @@ def _one_number(a: Meaning, b: Meaning, teller: Teller) -> bool:
     return teller.frames(a.site)[:1] == teller.frames(b.site)[:1]
 
 
-def _not_released(
+def _not_handed_over(
     kernel: WatchedKernel, meanings: dict[Operation, Meaning], others: list[tuple[int, int, int]],
     teller: Teller, budget: Budget, found: Between,
 ) -> None:  # fmt: skip
-    """Of a kernel that has releases: stores that none covers, and that another block loads."""
+    """Of a kernel that has releases and acquires: stores and loads of two blocks that none can order."""
     plain = {op: m for op, m in meanings.items() if m.kind in ("read", "write")}
     accesses, ignored = replace(kernel, meanings=plain), Between()
     transfers = tma_transfers(teller.module.text)
     blocks = [_Block(accesses.watch(index, 0, budget), ignored) for index in ((0, 0, 0), *others)]
-    for writer, reader in (
-        (a, b) for a in blocks for b in blocks if 0 in (a.number, b.number) and a is not b
-    ):
+    known: dict[int, dict[Key, Handed] | None] = {}
+    for writer, reader in ((a, b) for a in blocks for b in blocks if a is not b and blocks[0] in (a, b)):
         pairs = [
             pair
             for pair in _meetings(writer, reader, False, _LANE_BITS)
             if not any(party.event.rests for party in pair)
         ]
-        open_ = uncovered(kernel, writer.watched.launch.index, transfers, budget) if pairs else None
-        for one, other in pairs:
-            if open_ is not None and key(one) in open_ and len(found.problems) < MOST_PROBLEMS:
-                found.problems.append(Problem("not-released", one, other, [], {"memory": "global"}))
+        for block in (writer, reader) if pairs else ():
+            if block.number not in known:
+                known[block.number] = handed(kernel, block.watched.launch.index, transfers, budget)
+        ours, theirs = (known.get(block.number) for block in (writer, reader))
+        for one, other in pairs if ours and theirs else ():
+            mine, yours = (hands.get(key(party)) for hands, party in ((ours, one), (theirs, other)))
+            if mine is None or yours is None or not apart(mine, yours):
+                continue
+            if len(found.problems) < MOST_PROBLEMS:
+                kind = "not-acquired" if mine.released else "not-released"
+                found.problems.append(Problem(kind, one, other, [], {"memory": "global"}))
 
 
 def _tell(one: Party, other: Party, found: Between) -> None:

@@ -1,17 +1,19 @@
-"""Stores of a block that none of its releases covers.
+"""What of a block's accesses its releases cover, and which of them come after an acquire.
 
-    uncovered(kernel, index, budget) -> keys of stores, or None where that is not known
+    handed(kernel, index, transfers, budget) -> {key of an access: Handed}, or None where that is not known
 
 A release, or a fence, covers what its thread did before, and what it knows of others through a barrier (PTX
 ISA, Memory Consistency Model: Causality Order). One thread that releases without a barrier before it covers
-its own stores alone. The block is replayed. A store is told if no release knows of it, and no acquire has
-come before it (it may wait for readers). The lanes of a warp count as one. Nothing is known where a release
-is not met, or a loop is cut.
+its own accesses alone; one that acquires without a barrier behind it orders its own alone. Accesses of two
+blocks are ordered only if a release covers the first and an acquire comes before the second: `apart`.
+The block is replayed. The lanes of a warp count as one. Nothing is known where a loop is cut, or a branch was
+guessed and something that orders is not met.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,20 +28,34 @@ from layoutcheck.order.runs import Cluster
 from layoutcheck.order.watched import Watched
 
 Key = tuple[int, tuple[int, ...], int]
-"""Which store: the identity of its meaning, its turns, and the warp."""
+"""Which access: the identity of its meaning, its turns, and the warp."""
+
+
+class Handed(NamedTuple):
+    """Whether a release of the block covers an access, and whether an acquire comes before it."""
+
+    released: bool
+    acquired: bool
+
+
 _RELEASE = re.compile(r"release|acq_rel|seq_cst|\bsc\b|\A[5-7]\b")
 _ACQUIRE = re.compile(r"acquire|acq_rel|seq_cst|\bsc\b|\A[467]\b")
 
 
 def key(party: Party) -> Key:
-    """That of a party's store."""
+    """That of a party's access."""
     return id(party.event.meaning), party.event.turns, party.warp
 
 
-def uncovered(
+def apart(first: Handed, second: Handed) -> bool:
+    """Whether no release and acquire can order two accesses of two blocks, whichever comes first."""
+    return not (first.released and second.acquired) and not (second.released and first.acquired)
+
+
+def handed(
     kernel: WatchedKernel, index: tuple[int, int, int], transfers: dict[str, tuple[int, int]], budget: Budget
-) -> frozenset[Key] | None:
-    """Stores to global memory of the block at `index`, the first of its cluster. Raises OutOfTime.
+) -> dict[Key, Handed] | None:
+    """Plain accesses of global memory of the block at `index`, the first of its cluster. Raises OutOfTime.
 
     `transfers` are those of `tma_transfers`.
     """
@@ -47,11 +63,13 @@ def uncovered(
     if any(not block.complete or block.cut for block in blocks):
         return None
     met = {event.meaning.op for block in blocks for event in block.events}
-    if any((_releases(m) or _acquires(m)) and m.op not in met for m in kernel.meanings.values()):
+    if any(block.guessed for block in blocks) and any(
+        op not in met and (m.within or _releases(m) or _acquires(m)) for op, m in kernel.meanings.items()
+    ):
         return None
     engine = _Covering(blocks, transfers, budget)
     outcome = engine.run()
-    return None if outcome.stopped or outcome.undecided is not None else engine.uncovered()
+    return None if outcome.stopped or outcome.undecided is not None else engine.handed()
 
 
 def _releases(meaning: Meaning) -> bool:
@@ -75,26 +93,29 @@ class _Covering(Engine):
 
     def __init__(self, blocks: list[Watched], transfers: dict[str, tuple[int, int]], budget: Budget) -> None:
         super().__init__(blocks, transfers, False, budget)
-        self.stores: list[tuple[Key, int, int]] = []  # with the warp of the replay, and its step
+        self.plain: list[tuple[Key, int, int, bool]] = []  # with the warp, its step, and "acquired"
         self.covered = np.zeros(
             len(self.world.warps), np.int32
         )  # the last step of each that a release knows of
         self.acquired: list[tuple[int, int]] = []  # (warp, step)
 
-    def uncovered(self) -> frozenset[Key]:
-        """The stores that no release knows of."""
-        open_ = {store for store, warp, step in self.stores if self.covered[warp] < step}
-        return frozenset(open_)
+    def handed(self) -> dict[Key, Handed]:
+        """Of each access of the first block."""
+        return {
+            access: Handed(bool(self.covered[warp] >= step), acquired)
+            for access, warp, step, acquired in self.plain
+        }
 
     def _execute(self, warp: Warp, index: int, lanes: int) -> bool:
         if not super()._execute(warp, index, lanes):
             return False
         event, clocks = self.world.events[index], self.world.clocks
-        if event.meaning.kind == "write" and event.meaning.space in ("gmem", "generic") and warp.block == 0:
+        kind, space = event.meaning.kind, event.meaning.space
+        if kind in ("read", "write") and space in ("gmem", "generic") and warp.block == 0:
             known = clocks.known[warp.number, HAPPENED]
-            if not any(known[other] >= step for other, step in self.acquired):
-                store = id(event.meaning), event.turns, warp.first // 32
-                self.stores.append((store, warp.number, clocks.now(warp.number)))
+            acquired = any(known[other] >= step for other, step in self.acquired)
+            access = id(event.meaning), event.turns, warp.first // 32
+            self.plain.append((access, warp.number, clocks.now(warp.number), acquired))
         if _releases(event.meaning):
             knows = clocks.snapshot(warp.number)[HAPPENED, : clocks.warps]
             np.maximum(self.covered, knows, out=self.covered)

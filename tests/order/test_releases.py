@@ -27,7 +27,7 @@ def hands_over(lines: cute.Tensor, flags: cute.Tensor, out: cute.Tensor, how: Co
                 seen = arch.load(flags.iterator + before, Int32, sem="acquire", scope="gpu")
         arch.sync_threads()
     lines[thread, block] = thread  # its line
-    if const_expr(how in (0, 5, 6)):
+    if const_expr(how in (0, 5, 6, 9)):
         arch.sync_threads()
     if const_expr(how == 2):
         arch.barrier(barrier_id=1, number_of_threads=96)
@@ -56,21 +56,39 @@ def hands_over(lines: cute.Tensor, flags: cute.Tensor, out: cute.Tensor, how: Co
             seen = Int32(0)
             while seen == 0:
                 seen = arch.load(flags.iterator + after, Int32, sem="acquire", scope="gpu")
-        arch.sync_threads()
+        if const_expr(how != 9):
+            arch.sync_threads()
         out[thread, block] = lines[thread, after]  # the next one's
+@cute.kernel
+def in_turn(lines: cute.Tensor, turn: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread, block = arch.thread_idx()[0], arch.block_idx()[0]
+    if thread == 0:
+        seen = Int32(-1)
+        while seen != block:
+            seen = arch.load(turn.iterator, Int32, sem="acquire", scope="gpu")
+    if const_expr(how != 12):
+        arch.sync_threads()
+    if block > 0:
+        out[thread, block] = lines[thread, 0]  # the sum so far
+    lines[thread, 0] = thread  # the sum
+    if const_expr(how != 11):
+        arch.sync_threads()
+    if thread == 0:
+        arch.store(turn.iterator, block + 1, sem="release", scope="gpu")
 @cute.jit
 def run(lines: cute.Tensor, flags: cute.Tensor, out: cute.Tensor, how: Constexpr):
-    hands_over(lines, flags, out, how).launch(grid=(4, 1, 1), block=(96, 1, 1))
+    kernel = hands_over if const_expr(how < 10) else in_turn
+    kernel(lines, flags, out, how).launch(grid=(4, 1, 1), block=(96, 1, 1))
 def made(*shape):
     return make_fake_tensor(Int32, shape, (1, 96)[: len(shape)], assumed_align=16)
-for how in range(9):
+for how in range(13):
     cute.compile(run, made(96, 4), made(4), made(96, 4), how)
 """
 
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    return orders_of(KERNELS, tmp_path_factory.mktemp("releases"), 9)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("releases"), 13)
 
 
 def ends(finding: KernelFinding) -> list[str]:
@@ -84,8 +102,18 @@ def test_what_a_release_covers(orders: tuple[OrderReport, ...]) -> None:
     fence of all threads, a loaded condition, a fence of one thread, and one of all with no barrier before."""
     found = [[ends(finding) for finding in order.findings] for order in orders]
     told = [["wrong", "LC514", "its line", "the next one's"]]
-    assert found == [[], told, [], told, [], [], [], told, []]
+    assert found[:9] == [[], told, [], told, [], [], [], told, []]
     none, two, one = (orders[how].findings[0] for how in (1, 3, 7))
     assert [finding.places[0].thread for finding in (none, two, one)] == [32, 64, 32]
     assert none.title.endswith("and no release covers the store")
     assert "Missing: a barrier of the block between the store and the release" in none.message
+
+
+def test_who_an_acquire_orders(orders: tuple[OrderReport, ...]) -> None:
+    """No barrier behind the acquire (9, 12), blocks that take turns (10), no barrier before the release (11)."""
+    found = [[ends(finding) for finding in order.findings] for order in orders[9:]]
+    turns = [["wrong", "LC514", "the sum", "the sum so far"]]
+    assert found == [[["wrong", "LC514", "its line", "the next one's"]], [], turns, turns]
+    whys = [orders[how].findings[0].title.rpartition(", and ")[2] for how in (9, 11, 12)]
+    late = "no acquire comes before the load"
+    assert whys == [late, "no release covers the store", late]

@@ -6,15 +6,17 @@ One block writes bytes of global memory that another block of the same launch re
 the kernel has no release and acquire, and no fence, that could order blocks. Which value the reader gets depends on
 which block runs first.
 
-A kernel that has them is reported if a store precedes none of them: one thread that releases without a barrier before it
-covers its own stores alone, and another block loads what other warps of its block have stored.
+A kernel that has them is reported if they cannot order a store of one block and a load of another one, whichever
+comes first: no release covers the one, or no acquire comes before the other. One thread that releases without a barrier
+before it covers its own accesses alone. One that acquires without a barrier behind it orders its own alone.
 
 The rule compares block (0, 0, 0) with the first block outside its cluster in each direction of the grid. It
 reports nothing about addresses that depend on dynamic layouts or loaded values, about atomics and TMA copies, and
 about one line by which several blocks write the same bytes (usually with the same value; it is reported if each thread's
 number is made of other elements of global memory, by arithmetic alone). Of a kernel with release and acquire,
-or with a fence at the scope of the GPU, nothing else is checked. Stores behind an acquire are left alone, and so are kernels
-with inline PTX that orders, and kernels whose releases stand in branches that are not taken.
+or with a fence at the scope of the GPU, nothing else is checked: not whether an acquire sees that release. Kernels with
+inline PTX that orders are left alone, and so are those in which a value that only a run knows decides whether something
+that orders is executed.
 
 ## Why
 
@@ -37,6 +39,21 @@ from layoutcheck.order.rules.rule import make_rule
 from layoutcheck.order.rules.words import line
 from layoutcheck.sources.traced import KernelPlace
 
+_MISSING = {  # why nothing orders the two, and what would
+    "not-released": (
+        "no release covers the store",
+        "a barrier of the block between the store and the release: a release covers what its own thread knows of.",
+    ),
+    "not-acquired": (
+        "no acquire comes before the load",
+        "a barrier of the block between the acquire and the load: other threads know nothing of an acquire.",
+    ),
+    "race-between-blocks": (
+        "nothing orders them",
+        "a release at the scope of the GPU by the first block and an acquire by the second, or a second kernel.",
+    ),
+}
+
 
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The two accesses, each with its block."""
@@ -44,12 +61,7 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     done = [
         f"thread {p.thread} of block {p.block} of the grid {p.what} at {line(p)}" for p in (first, second)
     ]
-    missing = (
-        "a barrier of the block between the store and the release: a release covers what its own thread knows of."
-        if problem.kind == "not-released"
-        else "a release at the scope of the GPU by the first block and an acquire by the second, or a second kernel."
-    )
-    why = "no release covers the store" if problem.kind == "not-released" else "nothing orders them"
+    why, missing = _MISSING[problem.kind]
     return (
         f"{line(second)} {second.what} global memory that another block {first.what} at {line(first)}, and {why}",
         f"{done[0][:1].upper()}{done[0][1:]}; {done[1]}; both access the same global memory. Missing: {missing}",
@@ -73,4 +85,4 @@ cute.arch.sync_threads()
 other = work[thread, block + 1]
 """
 
-RULE = make_rule(__doc__, "wrong", ("race-between-blocks", "not-released"), tell, FLAGGED, CLEAN)
+RULE = make_rule(__doc__, "wrong", tuple(_MISSING), tell, FLAGGED, CLEAN)
