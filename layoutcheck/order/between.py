@@ -108,15 +108,15 @@ def _not_handed_over(
 ) -> None:  # fmt: skip
     """Of a kernel that has releases and acquires: stores and loads of two blocks that none can order."""
     plain = {op: m for op, m in meanings.items() if m.kind in ("read", "write")}
-    accesses, ignored = replace(kernel, meanings=plain), Between()
+    accesses, ignored = replace(kernel, meanings=plain, both=True), Between()
     transfers = tma_transfers(teller.module.text)
-    blocks = [_Block(accesses.watch(index, 0, budget), ignored) for index in ((0, 0, 0), *others)]
+    blocks = [_Block(accesses.watch(index, 0, budget), ignored, True) for index in ((0, 0, 0), *others)]
     known: dict[int, dict[Key, Handed] | None] = {}
     for writer, reader in ((a, b) for a in blocks for b in blocks if a is not b and blocks[0] in (a, b)):
         pairs = [
             pair
             for pair in _meetings(writer, reader, False, _LANE_BITS)
-            if not any(party.event.rests for party in pair)
+            if not all(party.event.rests for party in pair)  # one happens whatever only a run knows
         ]
         for block in (writer, reader) if pairs else ():
             if block.number not in known:
@@ -170,11 +170,12 @@ class _Range(NamedTuple):
 class _Block:
     """What one block reads and writes of global memory, each with its event and thread.
 
-    `unit` bytes divide every access: memory is compared in cells of so many.
+    `unit` bytes divide every access: memory is compared in cells of so many. With `branches` accesses at
+    static addresses count, whatever they are executed by; without, those that no loaded value decides.
     """
 
-    def __init__(self, watched: Watched, found: Between) -> None:
-        self.watched, self.found = watched, found
+    def __init__(self, watched: Watched, found: Between, branches: bool = False) -> None:
+        self.watched, self.found, self.branches = watched, found, branches
         self.number = watched.launch.index[0] + watched.launch.grid[0] * (
             watched.launch.index[1] + watched.launch.grid[1] * watched.launch.index[2]
         )
@@ -192,7 +193,11 @@ class _Block:
             found.unchecked.add(f"{TITLE}: what follows loops that were cut")
 
     def _of(self, number: int, event: Event) -> Iterator[_Range]:
-        if event.rests and self.watched.reasons.worst(event.rests) not in ("static", "arguments"):
+        rests = event.own if self.branches else event.rests
+        if rests and self.watched.reasons.worst(rests) not in (
+            "static",
+            *(() if self.branches else ("arguments",)),
+        ):
             self.found.unchecked.add(f"{TITLE}: addresses, or conditions, that only a run knows")
             return
         if self.watched.reasons.worst(event.rests) == "static":

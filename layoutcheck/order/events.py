@@ -59,6 +59,7 @@ class WatchedKernel:
     launches: Callable[[Extent, int | None], dict[str, Launched]]
     arguments: int = 0  # of the host function that has most of them
     whole: bool = False  # raise TooManyEvents where a block does more than is followed
+    both: bool = False  # run both arms of branches by what only a run knows
     programs: dict[Any, Any] = field(default_factory=dict)  # made for runs before, also of other launches
 
     def with_numbers(self, extent: Extent, integer: int) -> WatchedKernel | None:
@@ -133,7 +134,7 @@ class Program:
         self.machine, self.flow = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
         self.flow.consecutive = True
         self.recorder = Recorder(self.machine, self.flow, kernel.meanings, Watched(launch), sites=sites)
-        self.flow.translate, self.flow.either = self.recorder.step, self.recorder.doubt
+        self.flow.translate, self.flow.either = self.recorder.step, self.recorder.either
         self.flow.control = {name: self._noticed(maker) for name, maker in self.flow.control.items()}
         self.steps = self.flow.steps(kernel.operation.regions[0].blocks[0], fast=False)
         self.known = dict(self.machine.reasons.known)
@@ -151,7 +152,7 @@ class Program:
         flow.restart()
         flow.tick, flow.most_turns = budget.check, dict.fromkeys(self.tiles, tiles)
         flow.most_guessed = dict.fromkeys(self.schedulers, guessed)
-        self.recorder.restart(watched, tiles, contents, kernel.whole)
+        self.recorder.restart(watched, tiles, contents, kernel.whole, kernel.both)
         enter(kernel.operation, machine, flow, kernel.given, kernel.types)
         with np.errstate(all="ignore"):
             flow.run(self.steps)
@@ -180,6 +181,7 @@ class Program:
                     bits |= machine.provenance[slot]
                 if bits and machine.reasons.guessed(bits):
                     recorder.out.guessed = True
+                    recorder.out.undecided.add(op)
 
             return run
 

@@ -45,10 +45,11 @@ class Recorder:
         self.restart(out, tiles)
 
     def restart(
-        self, out: Watched, tiles: int, contents: Contents | None = None, whole: bool = False
-    ) -> None:
+        self, out: Watched, tiles: int, contents: Contents | None = None, whole: bool = False,
+        both: bool = False,
+    ) -> None:  # fmt: skip
         """What the steps write down, and for which run."""
-        self.out, self.most, self.contents, self.whole = out, tiles, contents, whole
+        self.out, self.most, self.contents, self.whole, self.both = out, tiles, contents, whole, both
         self.receivers: dict[Operation, Callable[[Event], None]] = {}
         self.asked = np.zeros(out.launch.threads, np.int64)  # each thread, for the next tile
         if self.hands_out:
@@ -121,7 +122,7 @@ class Recorder:
                 values = (values[0] + first, *values[1:])
             event = Event(
                 what, tuple(one.of(values) for one in sums) if sums else values, mask, machine.iterations,
-                self.doubt(trust), self.doubt(machine.guard), len(events), trust | machine.guard,
+                self.doubt(trust), self.doubt(machine.guard), len(events), trust | machine.guard, trust,
             )  # fmt: skip
             if parity is not None and self._loaded(machine.provenance[parity]):
                 event.guess = self.out.guessed = True
@@ -209,6 +210,10 @@ class Recorder:
     def doubt(self, trust: int) -> bool:
         """Whether a single thread's own loaded value is behind it."""
         return trust != 0 and self.reasons.worst(trust) in _DATA
+
+    def either(self, trust: int) -> bool:
+        """Whether both arms of a branch by such a condition are run."""
+        return self.doubt(trust) or (self.both and self.reasons.guessed(trust))
 
     def made_up(self, trust: int) -> bool:
         """Whether a value that only a run knows is behind it."""

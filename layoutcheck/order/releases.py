@@ -6,14 +6,15 @@ A release, or a fence, covers what its thread did before, and what it knows of o
 ISA, Memory Consistency Model: Causality Order). One thread that releases without a barrier before it covers
 its own accesses alone; one that acquires without a barrier behind it orders its own alone. Accesses of two
 blocks are ordered only if a release covers the first and an acquire comes before the second: `apart`.
-The block is replayed. The lanes of a warp count as one. Nothing is known where a loop is cut, or a branch was
-guessed and something that orders is not met.
+The block is replayed, with both arms of branches by what only a run knows. The lanes of a warp count as one.
+Nothing is known where a loop is cut, or something that orders stands in a loop that only a run enters.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,13 +60,13 @@ def handed(
 
     `transfers` are those of `tma_transfers`.
     """
-    blocks = Cluster(kernel, 0, budget, first=index).watch()
+    blocks = Cluster(replace(kernel, both=True), 0, budget, first=index).watch()
     if any(not block.complete or block.cut for block in blocks):
         return None
     met = {event.meaning.op for block in blocks for event in block.events}
-    if any(block.guessed for block in blocks) and any(
-        op not in met and (m.within or _releases(m) or _acquires(m)) for op, m in kernel.meanings.items()
-    ):
+    undecided = {op for block in blocks for op in block.undecided}
+    left = [op for op, m in kernel.meanings.items() if m.within or _releases(m) or _acquires(m)]
+    if any(op not in met and not undecided.isdisjoint(op.around()) for op in left):
         return None
     engine = _Covering(blocks, transfers, budget)
     outcome = engine.run()
@@ -98,6 +99,8 @@ class _Covering(Engine):
             len(self.world.warps), np.int32
         )  # the last step of each that a release knows of
         self.acquired: list[tuple[int, int]] = []  # (warp, step)
+        self.strong: list[tuple[int, int]] = []  # the same of strong accesses: a fence behind one acquires
+        self.fences: list[tuple[int, int, Any]] = []  # the same of releases, and what each covers
 
     def handed(self) -> dict[Key, Handed]:
         """Of each access of the first block."""
@@ -117,9 +120,14 @@ class _Covering(Engine):
             access = id(event.meaning), event.turns, warp.first // 32
             self.plain.append((access, warp.number, clocks.now(warp.number), acquired))
         if _releases(event.meaning):
-            knows = clocks.snapshot(warp.number)[HAPPENED, : clocks.warps]
-            np.maximum(self.covered, knows, out=self.covered)
-        if _acquires(event.meaning):
+            self.fences.append((warp.number, clocks.now(warp.number), clocks.snapshot(warp.number)[HAPPENED]))
+        if kind == "atomic":  # what a fence covers, a strong access behind it hands over
+            known = clocks.known[warp.number, HAPPENED]
+            for knows in [knows for other, step, knows in self.fences if known[other] >= step]:
+                np.maximum(self.covered, knows[: clocks.warps], out=self.covered)
+            self.strong.append((warp.number, clocks.now(warp.number)))
+        known = clocks.known[warp.number, HAPPENED]
+        if _acquires(event.meaning) and any(known[other] >= step for other, step in self.strong):
             self.acquired.append((warp.number, clocks.now(warp.number)))
             clocks.snapshot(warp.number)
         return True

@@ -41,7 +41,8 @@ class Event:
     doubt: bool
     guarded: bool
     number: int = 0  # in program order, of its block
-    rests: int = 0
+    rests: int = 0  # what its numbers, and whether it happens, rest on
+    own: int = 0  # what its numbers rest on
     words: tuple[Number | None, ...] = ()  # it stores them, or is taken to load them: see `contents`
     based: Rests = frozenset()  # what these words rest on
     guess: bool = False  # the parity that it waits for, or a count of arrivals, is loaded and not known
@@ -85,6 +86,7 @@ class Watched:
     shared_bytes: int = 0
     token: int = 0
     guessed: bool = False
+    undecided: set[Operation] = field(default_factory=set)  # the branches and loops that are `guessed`
     cut: frozenset[tuple[Operation, tuple[int, ...]]] = frozenset()
     deciding: list[Event] = field(default_factory=list)  # loads of what branches and addresses rest on
     reasons: Reasons = field(default_factory=Reasons)

@@ -75,20 +75,37 @@ def in_turn(lines: cute.Tensor, turn: cute.Tensor, out: cute.Tensor, how: Conste
         arch.sync_threads()
     if thread == 0:
         arch.store(turn.iterator, block + 1, sem="release", scope="gpu")
+@cute.kernel
+def the_last(lines: cute.Tensor, count: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread, block = arch.thread_idx()[0], arch.block_idx()[0]
+    place = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(1), 16)
+    lines[thread, block] = thread  # a part
+    if const_expr(how != 14):
+        arch.fence_acq_rel_gpu()
+        arch.sync_threads()
+    if thread == 0:
+        order = "acq_rel" if how == 14 else "relaxed"
+        place[0] = arch.atomic_add(count.iterator, Int32(1), sem=order, scope="gpu")
+    arch.sync_threads()
+    if place[0] == 3:
+        if const_expr(how != 15):
+            arch.fence_acq_rel_gpu()
+        for other in cutlass.range_constexpr(4):
+            out[thread, other] = lines[thread, other]  # all parts
 @cute.jit
 def run(lines: cute.Tensor, flags: cute.Tensor, out: cute.Tensor, how: Constexpr):
-    kernel = hands_over if const_expr(how < 10) else in_turn
+    kernel = hands_over if const_expr(how < 10) else in_turn if const_expr(how < 13) else the_last
     kernel(lines, flags, out, how).launch(grid=(4, 1, 1), block=(96, 1, 1))
 def made(*shape):
     return make_fake_tensor(Int32, shape, (1, 96)[: len(shape)], assumed_align=16)
-for how in range(13):
+for how in range(16):
     cute.compile(run, made(96, 4), made(4), made(96, 4), how)
 """
 
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    return orders_of(KERNELS, tmp_path_factory.mktemp("releases"), 13)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("releases"), 16)
 
 
 def ends(finding: KernelFinding) -> list[str]:
@@ -110,10 +127,22 @@ def test_what_a_release_covers(orders: tuple[OrderReport, ...]) -> None:
 
 
 def test_who_an_acquire_orders(orders: tuple[OrderReport, ...]) -> None:
-    """No barrier behind the acquire (9, 12), blocks that take turns (10), no barrier before the release (11)."""
-    found = [[ends(finding) for finding in order.findings] for order in orders[9:]]
+    """No barrier behind the acquire (9, 12); blocks take turns (10), no barrier before the release (11)."""
+    found = [[ends(finding) for finding in order.findings] for order in orders[9:13]]
     turns = [["wrong", "LC514", "the sum", "the sum so far"]]
     assert found == [[["wrong", "LC514", "its line", "the next one's"]], [], turns, turns]
     whys = [orders[how].findings[0].title.rpartition(", and ")[2] for how in (9, 11, 12)]
     late = "no acquire comes before the load"
     assert whys == [late, "no release covers the store", late]
+
+
+def test_what_a_fence_releases_and_acquires(orders: tuple[OrderReport, ...]) -> None:
+    """The last block reads all parts (13): a fence releases before the count, and acquires behind it.
+
+    Without the first the count releases its own thread alone (14), without the second nothing acquires (15).
+    """
+    found = [{tuple(ends(finding)) for finding in order.findings} for order in orders[13:]]
+    told = {("wrong", "LC514", "a part", "all parts")}
+    assert found == [set(), told, told]
+    whys = [orders[how].findings[0].title.rpartition(", and ")[2] for how in (14, 15)]
+    assert whys == ["no release covers the store", "no acquire comes before the load"]

@@ -55,6 +55,12 @@ class Operation:
         """The operation in whose region this one lies."""
         return None if self.parent is None else self.parent.parent.parent
 
+    def around(self) -> Iterator[Operation]:
+        """The operations in whose regions this one lies, from within."""
+        op: Operation | None = self
+        while op is not None and (op := op.parent_operation) is not None:
+            yield op
+
     def walk(self) -> Iterator[Operation]:
         """The operation and all inside it, in the order of the text; the first walk settles what that is."""
         if not self._inside:
