@@ -7,6 +7,7 @@ import pkgutil
 import shlex
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -57,6 +58,22 @@ In a test that compiles it on purpose: `@pytest.mark.layoutcheck_allow("{code}",
 `explain`, `check` and `trace` leave no finding out."""
     said = "\n\n".join(filter(None, (own.strip() or when, how)))
     return Heading(code, name, summary, f"{doc.strip()}\n\n{_SILENCED}\n\n{said}")
+
+
+@dataclass(frozen=True, slots=True)
+class TracedRule:
+    """A rule about traced kernels; `example` is code that is flagged, and its right twin."""
+
+    code: str
+    name: str
+    severity: str
+    summary: str
+    doc: str
+    example: tuple[str, str]
+
+    def page(self) -> str:
+        """The rule's page, in Markdown."""
+        return source_page(self.code, self.name, self.severity, self.summary, self.doc, self.example)
 
 
 def page(code: str, name: str, severity: str, summary: str, doc: str, flagged: str, clean: str) -> str:

@@ -129,10 +129,7 @@ def _place(module: TracedModule, op: Operation | None, what: str, thread: int) -
 
 def _number(op: Operation) -> int:
     """The number of an operation among those of its name, in the order of the text."""
-    top = op
-    while top.parent_operation is not None:
-        top = top.parent_operation
-    return [one for one in top.walk() if one.name == op.name].index(op)
+    return [one for one in op.outer().walk() if one.name == op.name].index(op)
 
 
 __all__ = [

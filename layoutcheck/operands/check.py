@@ -125,7 +125,7 @@ def _source(value: Value) -> tuple[Operation | None, list[Operation]]:
         seen.add(one)
         made = one.definition
         if made is None or made.name == "scf.for":
-            around, index = _loop(one)
+            around, index = one.carried
             if around is None:
                 roots.add(None)
             else:
@@ -146,15 +146,6 @@ def _yielded(around: Operation, index: int) -> list[Value]:
     """What the regions of a loop or branch yield as result `index`."""
     ends = [region.blocks[-1].operations[-1] for region in around.regions if region.blocks]
     return [end.operands[index] for end in ends]
-
-
-def _loop(value: Value) -> tuple[Operation | None, int]:
-    """The loop that a value is a variable or a result of, and which of its variables."""
-    if isinstance(value.owner, Operation):
-        return value.owner, value.index
-    around = None if value.owner is None else value.owner.parent.parent
-    known = around is not None and around.name == "scf.for" and value.index >= 1
-    return (around, value.index - 1) if known else (None, 0)
 
 
 def _operand(module: _Module, gemm: Operation, index: int, letter: str) -> Operand:
@@ -309,9 +300,4 @@ def _stored_plainly(module: _Module, gemm: Operation) -> bool:
 
 def _kernel(op: Operation) -> Operation:
     """The function that an operation stands in."""
-    around = op
-    while around.parent_operation is not None and around.parent_operation.parent_operation is not None:
-        around = around.parent_operation
-        if around.name in ("cuda.kernel", "gpu.func", "func.func"):
-            break
-    return around
+    return op.outer("cuda.kernel", "gpu.func", "func.func")

@@ -153,11 +153,8 @@ def handed_on(end: Operation, index: int) -> list[tuple[Value, bool]]:
 
 def _brought(value: Value) -> list[Value]:
     """What a loop brings to an argument of its block: from before it, and from the iteration before."""
-    block = value.owner
-    around = block.parent.parent if isinstance(block, Block) else None
-    if around is None or around.name != "scf.for" or value.index == 0:
-        return []
-    return [around.operands[value.index + 2], *_ends(around, value.index - 1)]
+    around, index = value.carried
+    return [] if around is None else [around.operands[index + 3], *_ends(around, index)]
 
 
 def _ends(op: Operation, index: int) -> list[Value]:

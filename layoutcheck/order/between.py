@@ -121,9 +121,9 @@ def _not_handed_over(
         for block in (writer, reader) if pairs else ():
             if block.number not in known:
                 known[block.number] = handed(kernel, block.watched.launch.index, transfers, budget)
-        ours, theirs = (known.get(block.number) for block in (writer, reader))
-        for one, other in pairs if ours and theirs else ():
-            mine, yours = (hands.get(key(party)) for hands, party in ((ours, one), (theirs, other)))
+        ours, theirs = (known.get(block.number) or {} for block in (writer, reader))
+        for one, other in pairs:
+            mine, yours = ours.get(key(one)), theirs.get(key(other))
             if mine is None or yours is None or not apart(mine, yours):
                 continue
             if len(found.problems) < MOST_PROBLEMS:

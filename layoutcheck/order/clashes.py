@@ -72,8 +72,8 @@ def _by_one_warp(world: World, a: Event, b: Event) -> bool:
         return True
     key = id(a.mask), id(b.mask)  # the events of a block share their masks
     if key not in world.together:
-        warps = [np.flatnonzero(mask) >> 5 for mask in (a.mask, b.mask)]
-        world.together[key] = bool(np.isin(*warps).any())
+        ours, theirs = (np.flatnonzero(mask) >> 5 for mask in (a.mask, b.mask))
+        world.together[key] = bool(np.isin(ours, theirs).any())
     return world.together[key]
 
 

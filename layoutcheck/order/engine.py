@@ -280,11 +280,10 @@ def _loops_around(
     event: Event, depths: Mapping[Operation, int]
 ) -> Iterator[tuple[Operation, tuple[int, ...]]]:
     """Which of some loops an event is in, with the turns of the loops around each, `depths` of them."""
-    op = event.meaning.op if depths else None
-    while op is not None:
-        if op in depths:
-            yield op, event.turns[: depths[op]]
-        op = op.parent_operation
+    if depths and event.meaning.op is not None:
+        for op in event.meaning.op.around():
+            if op in depths:
+                yield op, event.turns[: depths[op]]
 
 
 def run(

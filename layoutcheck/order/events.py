@@ -84,14 +84,8 @@ class WatchedKernel:
 
     def tiles(self) -> list[Operation]:
         """The loops without a count in which something happens."""
-        found: dict[Operation, None] = {}
-        for op in self.meanings:
-            around = op.parent_operation
-            while around is not None and around.name not in KERNELS:
-                if around.name == "scf.while":
-                    found[around] = None
-                around = around.parent_operation
-        return list(found)
+        loops = (around for op in self.meanings for around in op.around() if around.name == "scf.while")
+        return list(dict.fromkeys(loops))
 
     def schedulers(self) -> list[Operation]:
         """Those of them in which more happens than accesses of global memory, as in a search or a poll."""

@@ -49,10 +49,7 @@ def loaded_again(block: Watched) -> list[Problem]:
 
 def _loop(op: Operation) -> Operation | None:
     """The innermost loop around an operation."""
-    around = op.parent_operation
-    while around is not None and around.name not in ("scf.for", "scf.while"):
-        around = around.parent_operation
-    return around
+    return next((around for around in op.around() if around.name in ("scf.for", "scf.while")), None)
 
 
 def _follows(event: Event, loop: Operation | None) -> bool:

@@ -23,11 +23,8 @@ def ordering(within: Operation, block: bool = False) -> str:
     Release and acquire, or a fence: of the GPU, or any for threads of one `block`.
     """
     left_out = _NO_FENCE if block else _NARROW
-    kernel = within
-    while kernel.name not in KERNELS and kernel.parent_operation is not None:
-        kernel = kernel.parent_operation
     words = set[str]()
-    for op in kernel.walk():
+    for op in within.outer(*KERNELS).walk():
         if not op.name.startswith(("nvvm.", "llvm.")):
             continue
         if _INLINE.search(op.attributes.get("asm_string", "") or op.attributes.get("ptxCode", "")):

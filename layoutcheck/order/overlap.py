@@ -19,7 +19,7 @@ from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.watched import Event, Watched, lanes_of
-from layoutcheck.sources.mlir import Block, Operation, Value, parse
+from layoutcheck.sources.mlir import Value, parse
 from layoutcheck.sources.traced_module import TracedModule
 
 KIND = "overlapping-tensors"
@@ -126,13 +126,10 @@ def _tensors(module: TracedModule) -> dict[str, Value]:
 def _origin(tensor: Value) -> Value:
     """The tensor that a loop was given, of one that it carries: loops carry tensors through unchanged."""
     while True:
-        loop = tensor.owner if isinstance(tensor.owner, Operation) else None
-        first = 3
-        if loop is None and isinstance(tensor.owner, Block):
-            loop, first = tensor.owner.parent.parent, 2
-        if loop is None or loop.name != "scf.for" or first + tensor.index >= len(loop.operands):
+        loop, index = tensor.carried
+        if loop is None:
             return tensor
-        tensor = loop.operands[first + tensor.index]
+        tensor = loop.operands[3 + index]
 
 
 def _element(event: Event, name: str) -> bool:

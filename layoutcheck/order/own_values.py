@@ -10,7 +10,7 @@ store to one place and the others have their own: beyond a tensor's end, to a pl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from layoutcheck.order.contents import stored
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party
 from layoutcheck.order.watched import Event, lanes_of
-from layoutcheck.sources.mlir import Block, Operation, Value
+from layoutcheck.sources.mlir import Operation, Value
 
 _GLOBAL = "!llvm.ptr<1>"
 _ARITHMETIC = re.compile(
@@ -62,20 +62,14 @@ def behind(values: Iterable[Value]) -> tuple[set[Operation], set[Operation]]:
             continue
         seen.add(value)
         made = value.definition
-        loop, index = (made, value.index) if made is not None else _around(value)
-        if loop is not None and loop.name == "scf.for" and index >= 0:
+        loop, index = value.carried
+        if loop is not None:
             carrying.add(loop)
             queue += [terminator(loop.regions[0].blocks[0]).operands[index], loop.operands[3 + index]]
         elif made is not None:
             ops.add(made)
             queue += [] if made.name == "llvm.load" or made.regions else made.operands
     return ops, carrying
-
-
-def _around(value: Value) -> tuple[Operation | None, int]:
-    """The operation that a block's argument belongs to, and which of the values that a loop carries it is."""
-    block = value.owner
-    return (block.parent.parent, value.index - 1) if isinstance(block, Block) else (None, -1)
 
 
 def _beyond(event: Event) -> bool:
@@ -89,20 +83,13 @@ def _beyond(event: Event) -> bool:
 
 def _same_turns(load: Operation, store: Operation, carrying: set[Operation]) -> int:
     """Of how many loops, from the outermost, what is stored was loaded in the turn of the store."""
-    loops = [[one for one in _parents(op) if one.name in ("scf.for", "scf.while")] for op in (load, store)]
+    loops = [[one for one in op.around() if one.name in ("scf.for", "scf.while")] for op in (load, store)]
     same = 0
     for one, other in zip(*(reversed(each) for each in loops), strict=False):
         if one is not other or one in carrying:
             break
         same += 1
     return same
-
-
-def _parents(op: Operation) -> Iterator[Operation]:
-    """The operations around an operation, from within."""
-    while (around := op.parent_operation) is not None:
-        yield around
-        op = around
 
 
 def _places(loads: Mapping[Operation, int], party: Party, events: Iterable[Event]) -> list[int] | None:

@@ -42,7 +42,7 @@ class Problem:
     @property
     def pair(self) -> tuple[Operation | None, ...]:
         """The operations of the two parties."""
-        return tuple(p and p.event.meaning.op for p in (self.first, self.second))
+        return tuple(None if p is None else p.event.meaning.op for p in (self.first, self.second))
 
     @property
     def key(self) -> tuple[str, tuple[Operation | None, ...]]:

@@ -26,10 +26,8 @@ def settle(meanings: dict[Operation, Meaning]) -> None:
 
 def _ends_its_loop(op: Operation, uses: dict[Value, list[tuple[Operation, int]]]) -> bool:
     """Whether the result decides on the innermost `scf.while` around the trial, and no loop is nearer."""
-    loop = op.parent_operation
-    while loop is not None and loop.name not in ("scf.while", "scf.for", *KERNELS):
-        loop = loop.parent_operation
-    if loop is None or loop.name != "scf.while":
+    loop = op.outer("scf.while", "scf.for", *KERNELS)
+    if loop.name != "scf.while":
         return False
     before = loop.regions[0].blocks[0]
     seen: set[Any] = set()

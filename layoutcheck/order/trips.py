@@ -19,7 +19,6 @@ from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.recorder import HANDED_OUT
 from layoutcheck.order.watched import Watched
-from layoutcheck.sources.mlir import Operation
 
 EXTENT = 1024  # of every dynamic mode, where a turn's share of it is measured
 LARGE_EXTENT = (
@@ -93,7 +92,7 @@ def persistent(kernel: WatchedKernel, block: Watched, budget: Budget) -> Iterato
     those that the loop goes through. None where no loop turns more often than in `block`. Raises OutOfTime.
     """
     usual = kernel.with_numbers(EXTENT, EXTENT)
-    if usual is None or not any(_looping(op) for op in kernel.meanings):
+    if usual is None or not any(around.name == "scf.for" for op in kernel.meanings for around in op.around()):
         return
     few, tried = EXTENT // _SHARE, 0
     given: list[tuple[Extent, int]] = [(EXTENT, few)]
@@ -136,14 +135,6 @@ def on_grid(kernel: WatchedKernel, clusters: int) -> WatchedKernel:
     axis = max(range(3), key=lambda i: grid[i])
     grid[axis] = clusters * each[axis]
     return replace(kernel, launch=replace(kernel.launch, grid=(grid[0], grid[1], grid[2])))
-
-
-def _looping(op: Operation) -> bool:
-    """Whether an operation is in a loop with a count."""
-    around = op.parent_operation
-    while around is not None and around.name != "scf.for":
-        around = around.parent_operation
-    return around is not None
 
 
 def _turns(block: Watched) -> int:

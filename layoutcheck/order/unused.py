@@ -45,11 +45,8 @@ def _uses(world: World, op: Operation) -> list[tuple[int, Event]] | None:
 
 def uses_beside(op: Operation) -> dict[Value, list[tuple[Operation, int]]]:
     """What uses each value of the kernel that an operation is of, and as which of its operands."""
-    top = op
-    while top.parent_operation is not None and top.name not in KERNELS:
-        top = top.parent_operation
     uses: dict[Value, list[tuple[Operation, int]]] = defaultdict(list)
-    for one in top.walk():
+    for one in op.outer(*KERNELS).walk():
         for index, value in enumerate(one.operands):
             uses[value].append((one, index))
     return uses

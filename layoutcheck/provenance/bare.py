@@ -109,9 +109,7 @@ class Bare:
 
     def _may_run(self, op: Operation | None) -> bool:
         """Whether an operation stands in a branch or loop whose condition only a run knows."""
-        while op is not None and op not in self._unsure:
-            op = op.parent_operation
-        return op is not None
+        return op is not None and (op in self._unsure or not self._unsure.isdisjoint(op.around()))
 
     def sure(self, bits: int) -> bool:
         """Whether what rests on this, and that it happens at all, can be relied on."""

@@ -98,12 +98,8 @@ def unequal(kernel: WatchedKernel, text: str) -> Iterator[Instance]:
 
 def by_block(product: Operation) -> bool:
     """Whether the block's index decides how often, or from where on, a loop around a product turns."""
-    around = product.parent_operation
-    while around is not None:
-        if around.name == "scf.for" and any(_of_block(bound, set()) for bound in around.operands[:2]):
-            return True
-        around = around.parent_operation
-    return False
+    bounds = (one for around in product.around() if around.name == "scf.for" for one in around.operands[:2])
+    return any(_of_block(one, set()) for one in bounds)
 
 
 def _of_block(value: Value, seen: set[Value]) -> bool:

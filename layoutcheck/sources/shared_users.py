@@ -49,9 +49,7 @@ def moved_through(
     side = next((value for value in copy.operands[1:3] if _TENSOR.match(value.type)), None)
     if side is None:
         return OTHERS
-    kernel = copy
-    while kernel.parent_operation is not None and kernel.name not in _KERNELS:
-        kernel = kernel.parent_operation
+    kernel = copy.outer(*_KERNELS)
     users = set(_users(_allocation(side), copy, kernel, arch, launched))
     if users == {mapped}:
         return None

@@ -65,12 +65,10 @@ class Workers:
 
 def block_shape(op: Operation) -> tuple[int, int, int] | None:
     """The threads of a block in x, y and z, which the launch fixes (`nvvm.reqntid`)."""
-    around: Operation | None = op
-    while around is not None:
+    for around in (op, *op.around()):
         found = integers(around.attributes.get("nvvm.reqntid", ""))
         if found and len(found) == 3:
             return found[0], found[1], found[2]
-        around = around.parent_operation
     return None
 
 

@@ -105,10 +105,8 @@ def _declared(op: Operation) -> int:
     """The alignment that an allocation, or the array of a symbol, is declared with."""
     if op.name == "llvm.alloca":
         return integer(op.attributes.get("alignment", "")) or 1
-    above = op.parent_operation
-    while above is not None and above.name != "gpu.module":
-        above = above.parent_operation
-    for one in [] if above is None else above.regions[0].blocks[0].operations:
+    module = op.outer("gpu.module")
+    for one in module.regions[0].blocks[0].operations if module.name == "gpu.module" else []:
         if one.name == "llvm.mlir.global" and one.attributes.get("sym_name", "").strip('"') == symbol(op):
             return integer(one.attributes.get("alignment", "")) or 1
     return 1

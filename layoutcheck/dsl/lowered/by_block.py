@@ -23,12 +23,7 @@ class ByBlock:
 
     def guards(self, op: Operation) -> bool:
         """Whether it rests on the block's index how often control comes by an operation."""
-        around = op.parent_operation
-        while around is not None:
-            if any(value in self.values for value in _deciding(around)):
-                return True
-            around = around.parent_operation
-        return False
+        return any(value in self.values for around in op.around() for value in _deciding(around))
 
     def _follow(self, op: Operation) -> None:
         if op.name.startswith(_INDEX):

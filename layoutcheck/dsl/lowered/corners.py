@@ -10,6 +10,7 @@ access anything: `grid` sees that from the blocks that are evaluated.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 from layoutcheck.dsl.lowered.instructions import is_address, numbers_and_data
 from layoutcheck.dsl.lowered.needed import Needed, terminator
@@ -88,12 +89,7 @@ class _Degrees:
 
     def reached(self, op: Operation) -> bool:
         """Whether control comes by an operation in all turns, or in none."""
-        around = op.parent_operation
-        while around is not None and around is not self.loop:
-            if not self._same_way(around):
-                return False
-            around = around.parent_operation
-        return True
+        return all(map(self._same_way, takewhile(lambda around: around is not self.loop, op.around())))
 
     def straight(self, op: Operation) -> bool:
         """Whether the address of an access is of first degree, and its size the same in all turns."""
@@ -147,10 +143,8 @@ class _Degrees:
         return most if owner.name in _SHIFTS and not degrees[1] else _ANY
 
     def _inside(self, block: Block) -> bool:
-        op: Operation | None = block.parent.parent
-        while op is not None and op is not self.loop:
-            op = op.parent_operation
-        return op is not None
+        op = block.parent.parent
+        return op is self.loop or self.loop in op.around()
 
     def _argument(self, value: Value, block: Block) -> int:
         op = block.parent.parent
@@ -208,10 +202,7 @@ class _ByBlock(_Degrees):
     other = _ANY
 
     def __init__(self, op: Operation, axis: str, needed: Needed) -> None:
-        kernel = op
-        while kernel.parent_operation is not None and kernel.name not in _KERNELS:
-            kernel = kernel.parent_operation
-        super().__init__(kernel, needed)
+        super().__init__(op.outer(*_KERNELS), needed)
         self._index = f"nvvm.read.ptx.sreg.ctaid.{axis}"
         self.divisors: set[Value] = set()
         self._digits: set[Value] = set()  # the index, and its quotients and remainders

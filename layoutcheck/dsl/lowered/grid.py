@@ -111,10 +111,9 @@ class Grid:
 
     def dynamic(self) -> list[int]:
         """The arguments of the host's functions that are tensors with dynamic extents."""
-        top = self.kernel
-        while top.parent_operation is not None:
-            top = top.parent_operation
-        hosts = [self.types.get(name_of(op), []) for op in top.walk() if op.name == "func.func"]
+        hosts = [
+            self.types.get(name_of(op), []) for op in self.kernel.outer().walk() if op.name == "func.func"
+        ]
         found = {i for given in hosts for i, kind in enumerate(given) if next(_dynamic([kind]), None)}
         return sorted(found)
 
@@ -158,9 +157,7 @@ class Grid:
         `integer` is the number for integer arguments.
         """
         if (extent, integer) not in self._launches:
-            top = self.kernel
-            while top.parent_operation is not None:
-                top = top.parent_operation
+            top = self.kernel.outer()
             launches: dict[str, Launched] = {}
             with suppress(TooLarge):  # no problem has this size
                 launches = launches_of(top, self.types, extent, integer)

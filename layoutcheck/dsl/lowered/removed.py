@@ -210,7 +210,7 @@ class _Backwards:
         self._inside: dict[Block, list[Operation]] = defaultdict(list)
         self._touched: dict[Operation, set[Operation]] = defaultdict(set)  # arrays, by what is around
         for op, access in accesses.items():
-            for above in _around(op):
+            for above in op.around():
                 self._touched[above].add(access.place.array)
         for op in kernel.walk():
             if op.parent is not None and (op in accesses or op in self._touched):
@@ -301,17 +301,9 @@ def _all_turns(loops: list[Value]) -> Iterator[dict[Value, int]]:
         yield dict(zip(loops, turns, strict=True))
 
 
-def _around(op: Operation) -> Iterator[Operation]:
-    """The operations in whose regions it lies, the innermost first."""
-    above = op.parent_operation
-    while above is not None:
-        yield above
-        above = above.parent_operation
-
-
 def _loops(op: Operation) -> list[Value]:
     """The numbers of the loops around it that the compiler unrolls in full, the outermost first."""
-    numbers = [above.regions[0].blocks[0].arguments[0] for above in _around(op) if above.name == "scf.for"]
+    numbers = [above.regions[0].blocks[0].arguments[0] for above in op.around() if above.name == "scf.for"]
     return [number for number in reversed(numbers) if turns_of(number) is not None]
 
 

@@ -143,19 +143,14 @@ def _member(value: Value) -> Member | None:
 
 def _carried(value: Value) -> Value | None:
     """What a loop's variable or result begins with."""
-    owner = value.owner
+    owner, (counted, number) = value.owner, value.carried
     loop = owner.parent.parent if isinstance(owner, Block) else owner
-    if loop is None:
-        return None
-    if loop.name == "scf.while":
-        first = loop.regions[0].blocks[0]
-        if owner is first:
-            return loop.operands[value.index]
-        return first.operations[-1].operands[1 + value.index]  # behind the condition
-    if loop.name != "scf.for":
-        return None
-    number = value.index - 1 if isinstance(owner, Block) else value.index
-    return loop.operands[3 + number] if number >= 0 else None
+    if loop is None or loop.name != "scf.while":
+        return counted.operands[3 + number] if counted is not None else None
+    first = loop.regions[0].blocks[0]
+    if owner is first:
+        return loop.operands[value.index]
+    return first.operations[-1].operands[1 + value.index]  # behind the condition
 
 
 def _shared(values: Sequence[Value]) -> Value | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from layoutcheck.markdown import rules_in
-from layoutcheck.operands.rules.rule import OperandRule
+from layoutcheck.markdown import TracedRule, rules_in
 
 
-def rules() -> dict[str, OperandRule]:
+def rules() -> dict[str, TracedRule]:
     """Every rule about operands by its code."""
     return rules_in(__name__)

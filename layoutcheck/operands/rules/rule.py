@@ -1,28 +1,11 @@
-"""`OperandRule`: a rule about operands; its module's docstring is its page, as everywhere."""
+"""Rules about operands; a module's docstring is its rule's page, as everywhere."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from layoutcheck.markdown import heading, source_page
+from layoutcheck.markdown import TracedRule, heading
 
 
-class OperandRule(NamedTuple):
-    """A code with its page; `example` is code that is flagged, and its right twin."""
-
-    code: str
-    name: str
-    severity: str
-    summary: str
-    doc: str
-    example: tuple[str, str]
-
-    def page(self) -> str:
-        """The rule's page, in Markdown."""
-        return source_page(self.code, self.name, self.severity, self.summary, self.doc, self.example)
-
-
-def make_rule(module_doc: str | None, severity: str, flagged: str, clean: str) -> OperandRule:
+def make_rule(module_doc: str | None, severity: str, flagged: str, clean: str) -> TracedRule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
     code, name, summary, doc = heading(module_doc)
-    return OperandRule(code, name, severity, summary, doc, (flagged, clean))
+    return TracedRule(code, name, severity, summary, doc, (flagged, clean))

@@ -24,6 +24,15 @@ class Value:
         """The operation that this is a result of; None for a block's argument."""
         return self.owner if isinstance(self.owner, Operation) else None
 
+    @property
+    def carried(self) -> tuple[Operation | None, int]:
+        """The `scf.for` that it is a variable or result of, and which of its variables; else (None, -1)."""
+        loop, index = self.definition, self.index
+        if isinstance(self.owner, Block):
+            loop, index = self.owner.parent.parent, self.index - 1
+        known = loop is not None and loop.name == "scf.for" and index >= 0
+        return (loop, index) if known else (None, -1)
+
 
 @dataclass(slots=True, eq=False)
 class Operation:
@@ -60,6 +69,13 @@ class Operation:
         op: Operation | None = self
         while op is not None and (op := op.parent_operation) is not None:
             yield op
+
+    def outer(self, *names: str) -> Operation:
+        """The nearest of it and the operations around it with one of these names; else the outermost."""
+        op = self
+        while op.name not in names and (above := op.parent_operation) is not None:
+            op = above
+        return op
 
     def walk(self) -> Iterator[Operation]:
         """The operation and all inside it, in the order of the text; the first walk settles what that is."""
