@@ -209,8 +209,8 @@ class Engine:
             else:
                 self.accesses.add(warp, index, lanes)
             return True
-        if event.guarded or (event.doubt and not (event.gathers and self.gathers)):
-            kind = event.meaning.kind
+        kind = event.meaning.kind
+        if event.guarded or (event.doubt and not (event.gathers and (self.gathers or kind == "bulk_load"))):
             if kind in _LEFT_OUT and "bar" not in event.meaning.facts:
                 self.world.skip(
                     "asynchronous accesses at addresses, or under conditions, that only a run knows"

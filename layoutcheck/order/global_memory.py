@@ -133,7 +133,7 @@ class GlobalMemory:
     def load(self, warp: Warp, index: int, thread: int) -> None:
         """A bulk copy that reads global memory."""
         source = self.world.events[index].bulk
-        if source is None:
+        if source is None or self.world.events[index].doubt:
             return
         size, address = (part if isinstance(part, int) else int(part[thread]) for part in source)
         for low, high, shadow in self.ranges:

@@ -92,6 +92,8 @@ class Recorder:
         guard = slots[meaning.guard] if meaning.guard >= 0 else None
         given, sums = slots[: meaning.guard] if guard is not None else slots, meaning.sums
         copied = [slots[0], *([] if guard is None else [guard])] if meaning.kind == "cp_async" else []
+        if meaning.kind == "bulk_load" and not meaning.facts.get("tensor") and guard is None:
+            copied = slots[:-1]
         left = None if meaning.op is None or meaning.kind != "read" else self.left(meaning.op)
         parts: dict[int, Meaning] = {}  # by their bytes
         parity = slots[1] if meaning.kind in ("mbar_wait", "mbar_token") and len(slots) > 1 else None

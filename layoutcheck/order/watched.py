@@ -46,7 +46,7 @@ class Event:
     words: tuple[Number | None, ...] = ()  # it stores them, or is taken to load them: see `contents`
     based: Rests = frozenset()  # what these words rest on
     guess: bool = False  # the parity that it waits for, or a count of arrivals, is loaded and not known
-    gathers: bool = False  # the doubt is only of what a cp.async reads, and not of where it goes
+    gathers: bool = False  # the doubt is only of what a cp.async or bulk load reads, not of where it goes
     box: tuple[Number, ...] = ()  # the tensor map of a TMA copy, and a load's coordinates
 
     def number_of(self, operand: int, thread: int) -> int:

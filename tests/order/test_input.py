@@ -9,7 +9,8 @@ from tests.order.looked import looked
 
 # `ring`: a warp fills a stage for as long as `lengths` says, and the other one reads it for as long as `ends`
 # says and gives it back (0), or for as long and does not (1). `counted`: an mbarrier for as many arrivals as
-# `ends` says, which its readers wait for (0) or not (1).
+# `ends` says, which its readers wait for (0) or not (1). `gathered`: each lane loads a row that it is given
+# in bulk, all of which are announced (0) or all but one (1).
 KERNELS = """
 import cutlass
 from cutlass import Float32, Int32, Int64, Constexpr, const_expr, cute
@@ -57,6 +58,28 @@ def counted(x: cute.Tensor, ends: cute.Tensor, lengths: cute.Tensor, how: Conste
         arch.mbarrier_wait(full, 0)
     x[thread] = data[63 - thread]
 
+@cute.kernel
+def gathered(x: cute.Tensor, ends: cute.Tensor, rows: cute.Tensor, how: Constexpr):
+    thread = arch.thread_idx()[0]
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    smem = cutlass.memory.SmemAllocator()
+    data = smem.allocate_tensor(Float32, cute.make_layout(128), 16)
+    full = smem.allocate_array(Int64, 1)
+    if thread == 0:
+        arch.mbarrier_init(full, 1)
+    arch.mbarrier_init_fence()
+    arch.sync_threads()
+    if warp == 0:
+        if thread == 0:
+            arch.mbarrier_arrive_and_expect_tx(full, 16 * (31 if how else 32))
+        arch.sync_warp()
+        row = cute.make_tensor((x.iterator + 4 * rows[thread]).align(16), cute.make_layout(4))
+        place = cute.make_tensor((data.iterator + 4 * thread).align(16), cute.make_layout(4))
+        bulk = cute.make_copy_atom(cute.nvgpu.cpasync.CopyBulkG2SOp(), Float32)
+        cute.copy(bulk, row, place, mbar_ptr=full)
+    arch.mbarrier_wait(full, 0)
+    x[thread] = data[127 - thread]
+
 @cute.jit
 def host(kernel: Constexpr, x: cute.Tensor, ends: cute.Tensor, lengths: cute.Tensor, how: Constexpr):
     kernel(x, ends, lengths, how).launch(grid=(1, 1, 1), block=(64, 1, 1))
@@ -64,9 +87,9 @@ def host(kernel: Constexpr, x: cute.Tensor, ends: cute.Tensor, lengths: cute.Ten
 def fake(kind, size):
     return make_fake_tensor(kind, (size,), stride=(1,), assumed_align=16)
 
-for kernel in (ring, counted):
+for kernel in (ring, counted, gathered):
     for how in range(2):
-        cute.compile(host, kernel, fake(Float32, 64), fake(Int32, 2), fake(Int32, 2), how)
+        cute.compile(host, kernel, fake(Float32, 64), fake(Int32, 2), fake(Int32, 32), how)
 """
 
 
@@ -87,8 +110,14 @@ def test_a_wait_is_told_where_both_sides_go_by_the_same_input(orders: list[Order
 
 
 def test_a_count_that_is_loaded_is_not_known(orders: list[OrderReport]) -> None:
-    waits, reads = orders[2:]
+    waits, reads = orders[2:4]
     assert not waits.findings and waits.problem.endswith(
         "arrivals its mbarrier waits for is loaded, and not known"
     )
     assert {f.code for f in reads.findings if f.severity == "wrong"} == {"LC504"} and not reads.problem
+
+
+def test_rows_loaded_in_bulk_by_loaded_numbers_are_followed(orders: list[OrderReport]) -> None:
+    """Where they come from is not known; where they go, and how many bytes, is."""
+    assert [order.problem for order in orders[4:]] == ["", ""]
+    assert [[f.code for f in order.findings] for order in orders[4:]] == [[], ["LC507"]]
