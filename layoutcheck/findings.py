@@ -33,14 +33,8 @@ class Where(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The parts that are known."""
-        parts = {
-            "operand": self.operand,
-            "mode": None if self.mode is None else list(self.mode),
-            "thread": self.thread,
-            "value": self.value,
-            "instruction": self.instruction,
-        }
-        return {key: part for key, part in parts.items() if part is not None}
+        known = {key: part for key, part in self._asdict().items() if part is not None}
+        return known | ({"mode": list(self.mode)} if self.mode is not None else {})
 
 
 BY_LOWERING = "The addresses come from the compiler's own lowering, for all threads of a block."

@@ -60,22 +60,6 @@ In a test that compiles it on purpose: `@pytest.mark.layoutcheck_allow("{code}",
     return Heading(code, name, summary, f"{doc.strip()}\n\n{_SILENCED}\n\n{said}")
 
 
-@dataclass(frozen=True, slots=True)
-class TracedRule:
-    """A rule about traced kernels; `example` is code that is flagged, and its right twin."""
-
-    code: str
-    name: str
-    severity: str
-    summary: str
-    doc: str
-    example: tuple[str, str]
-
-    def page(self) -> str:
-        """The rule's page, in Markdown."""
-        return source_page(self.code, self.name, self.severity, self.summary, self.doc, self.example)
-
-
 def page(code: str, name: str, severity: str, summary: str, doc: str, flagged: str, clean: str) -> str:
     """Markdown; `doc` has the rule's sections, `flagged` and `clean` are command lines."""
     return (
@@ -86,17 +70,32 @@ def page(code: str, name: str, severity: str, summary: str, doc: str, flagged: s
     )
 
 
-def source_page(
-    code: str, name: str, severity: str, summary: str, doc: str, example: tuple[str, str] | None
-) -> str:
-    """Markdown for a rule about source; `example` is a file that it flags and one that it leaves alone."""
-    text = f"# {code} {name}\n\n{summary[0].upper()}{summary[1:]}\n\nSeverity: **{severity}**\n\n{doc}\n"
-    if example is None:
-        return text
-    flagged, clean = (part.strip("\n") for part in example)
-    return (
-        f"{text}\n## Example\n\nFlagged:\n\n```python\n{flagged}\n```\n\nClean:\n\n```python\n{clean}\n```\n"
-    )
+class Example(NamedTuple):
+    """Two small files: one that a rule flags, one that it leaves alone."""
+
+    flagged: str
+    clean: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageRule:
+    """A rule about a program: a code with its page, whose example is source."""
+
+    code: str
+    name: str
+    severity: str
+    summary: str
+    doc: str
+    example: Example | None
+
+    def page(self) -> str:
+        """The rule's page, in Markdown."""
+        head = f"# {self.code} {self.name}\n\n{self.summary[0].upper()}{self.summary[1:]}\n\n"
+        text = f"{head}Severity: **{self.severity}**\n\n{self.doc}\n"
+        if self.example is None:
+            return text
+        flagged, clean = (f"```python\n{part.strip(chr(10))}\n```" for part in self.example)
+        return f"{text}\n## Example\n\nFlagged:\n\n{flagged}\n\nClean:\n\n{clean}\n"
 
 
 def wrapped(text: str, width: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from layoutcheck.gpu.completion import STALLED, UNSETTLED
@@ -72,19 +72,4 @@ class Confirmation:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "name": self.name,
-            "verdict": self.verdict,
-            "codes": list(self.codes),
-            "compiler": self.compiler,
-            "ran": self.ran,
-            "note": self.note,
-            "expected_fault": self.expected_fault,
-            "fault": self.fault,
-            "as_predicted": self.as_predicted,
-            "as_asked": self.as_asked,
-            "guard_untouched": self.guard_untouched,
-            "agrees": self.agrees,
-            "compiler_agrees": self.compiler_agrees,
-            "first": self.first,
-        }
+        return asdict(self) | {"agrees": self.agrees, "compiler_agrees": self.compiler_agrees}

@@ -9,7 +9,7 @@ from typing import Any
 
 from layoutcheck.lint.finding import Edit, LintFinding
 from layoutcheck.lint.source import Module
-from layoutcheck.markdown import heading, source_page
+from layoutcheck.markdown import Example, PageRule, heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,34 +24,14 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    """Two small files: one that the rule flags, one that it leaves alone."""
-
-    flagged: str
-    clean: str
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRule:
+class SourceRule(PageRule):
     """`find` yields the rule's hits in a module; None for a rule that speaks of files or cases as a whole.
 
     `needs` are calls, by the last part of their name, without one of which the rule has nothing to look at.
     """
 
-    code: str
-    name: str
-    severity: str
-    summary: str
-    doc: str
     find: Callable[[Module], Iterator[Hit]] | None
-    example: Example | None
-    needs: frozenset[str] = frozenset()
-
-    def page(self) -> str:
-        """The rule's page, in Markdown."""
-        example = self.example
-        shown = None if example is None else (example.flagged, example.clean)
-        return source_page(self.code, self.name, self.severity, self.summary, self.doc, shown)
+    needs: frozenset[str]
 
     def findings(self, module: Module, path: str) -> Iterator[LintFinding]:
         """What the rule finds in a module."""
@@ -84,4 +64,4 @@ def make_rule(
 ) -> SourceRule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
     code, name, summary, doc = heading(module_doc, traced=False)
-    return SourceRule(code, name, severity, summary, doc, find, example, frozenset(needs))
+    return SourceRule(code, name, severity, summary, doc, example, find, frozenset(needs))

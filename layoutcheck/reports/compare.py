@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import NoneType
 from typing import Any
 
@@ -33,16 +33,6 @@ class Difference:
         if self.what == "verdict":
             return VERDICTS.index(self.now) > VERDICTS.index(self.before)
         return bool(self.now > self.before)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "subject": self.subject,
-            "what": self.what,
-            "before": self.before,
-            "now": self.now,
-            "worse": self.worse,
-        }
 
 
 def read(lines: Iterable[str]) -> list[dict[str, Any]]:
@@ -93,7 +83,7 @@ def _named(reports: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def render(found: list[Difference], format_: str) -> str:
     """A line for each difference, and how many are worse."""
     if format_ == "json":
-        return "".join(json.dumps(versioned(one.to_dict())) + "\n" for one in found)
+        return "".join(json.dumps(versioned({**asdict(one), "worse": one.worse})) + "\n" for one in found)
     return (
         "\n".join([*_lines(found), f"{len(found)} differences, {sum(one.worse for one in found)} worse"])
         + "\n"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from layoutcheck.markdown import TracedRule, rules_in
+from layoutcheck.markdown import PageRule, rules_in
 
 
-def rules() -> dict[str, TracedRule]:
+def rules() -> dict[str, PageRule]:
     """Every rule about operands by its code."""
     return rules_in(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from layoutcheck.markdown import TracedRule, heading
+from layoutcheck.markdown import Example, PageRule, heading
 from layoutcheck.order.problems import Problem
 from layoutcheck.sources.traced import KernelPlace
 
@@ -13,7 +13,7 @@ Tell = Callable[[Problem, Sequence[KernelPlace]], tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class OrderRule(TracedRule):
+class OrderRule(PageRule):
     """`tell` gives title and message of a problem of one of `kinds`, whose parties stand at the places given."""
 
     kinds: frozenset[str]
@@ -25,4 +25,4 @@ def make_rule(
 ) -> OrderRule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
     code, name, summary, doc = heading(module_doc, "`--no-order` leaves out all rules about order.")
-    return OrderRule(code, name, severity, summary, doc, (flagged, clean), frozenset(kinds), tell)
+    return OrderRule(code, name, severity, summary, doc, Example(flagged, clean), frozenset(kinds), tell)
