@@ -42,7 +42,7 @@ class Ended(Exception):
     """Raised by a `Progress` to end a run: what was seen until then is returned, with these words."""
 
 
-_POLL_SECONDS, _LOOK_SECONDS = 0.05, 2.0
+_POLL_SECONDS, _LOOK_SECONDS = 0.05, 0.5
 _SHARE = 0.25  # of its time that judging a script gets at the least
 _GRACE_SECONDS = 5.0  # between asking a script to end and ending it
 _DRIVER_SECONDS = 20.0  # that a killed process may take to leave the GPU's driver
