@@ -128,9 +128,7 @@ class Bare:
             def run() -> None:
                 notes, machine.notes, cut = machine.notes, set(), len(flow.cut)
                 step()
-                bits = 0
-                for slot in slots:
-                    bits |= machine.provenance[slot]
+                bits = machine.rests_of(slots)
                 limited = machine.notes or len(flow.cut) != cut
                 machine.notes |= notes
                 if not self.sure(bits):

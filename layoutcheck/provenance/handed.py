@@ -80,8 +80,7 @@ def product(on: Bare, op: Operation) -> Step:
             every = all(is_bare(values[s]) for s, _ in part) and all(
                 (np.broadcast_to(labels_of(values[s], n), (len(active), n))[rows] != 0).all() for s, n in part
             )
-            for slot, _ in part if every else ():
-                bits |= machine.provenance[slot]
+            bits |= machine.rests_of(slot for slot, _ in part)
             if every and on.sure(bits):
                 on.products[op, letter] = Multiplied(op, letter, int(rows[0]))
             elif every:
@@ -106,9 +105,7 @@ def carried(on: Bare, op: Operation) -> Step:
                 values[slot], provenance[slot] = CLEAN, 0
             return
         taken = [labels_of(values[s], n) for s, n in sources]
-        bits = 0
-        for slot in (*bare, sources[0][0]) if chosen else bare:
-            bits |= provenance[slot]
+        bits = on.machine.rests_of((*bare, sources[0][0]) if chosen else bare)
         found = [_chosen(values[sources[0][0]], *taken[1:])] if chosen else function(taken)
         for slot, at in zip(outs, found, strict=True):
             values[slot], provenance[slot] = Refs(at), bits

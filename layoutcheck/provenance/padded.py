@@ -184,7 +184,7 @@ class Padded(Bare):
 
     def _copy(self, op: Operation) -> Step:
         """`cp.async`: what it is told not to read is 0."""
-        values, provenance, machine = self.machine.values, self.machine.provenance, self.machine
+        values, machine = self.machine.values, self.machine
         slots, width = self.flow.slots_of(op.operands), integer(op.attributes.get("size", "")) or 16
         own = self._number(op)
 
@@ -194,9 +194,7 @@ class Padded(Bare):
             rows = np.arange(self.launch.threads) if machine.mask is None else np.flatnonzero(machine.mask)
             size = number(values[slots[2]]) if slots[2:] else width
             read = np.arange(width) < np.broadcast_to(np.asarray(size), (self.launch.threads,))[:, None]
-            bits = 0
-            for slot in slots:
-                bits |= provenance[slot]
+            bits = machine.rests_of(slots)
             labels = np.where(read, self._loaded(width, own), label(0.0, KNOWN | FILL | own << FROM))
             self._shared(number(values[slots[0]]), labels, rows, self.sure(bits))
 
@@ -285,9 +283,7 @@ class Padded(Bare):
         function = self._function(op)
 
         def run() -> None:
-            bits = 0
-            for slot in sources:
-                bits |= provenance[slot]
+            bits = self.machine.rests_of(sources)
             given = [labels_of(values[slot], size) for slot, size in zip(sources, sizes, strict=True)]
             for slot, at in zip(outs, function(given), strict=True):
                 values[slot], provenance[slot] = Refs(at), bits

@@ -70,9 +70,7 @@ class Tracker:
 
     def unknown_why(self, *slots: int, guarded: bool = True) -> str:
         """Why numbers, and if the operation is executed, cannot be relied on; "" where they can."""
-        bits = self.machine.guard if guarded else 0
-        for slot in slots:
-            bits |= self.machine.provenance[slot]
+        bits = self.machine.rests_of(slots) | (self.machine.guard if guarded else 0)
         if bits and self.machine.reasons.worst(bits) in _WORST:
             return "addresses, or conditions, that only a run knows"
         return ""

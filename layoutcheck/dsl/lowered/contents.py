@@ -12,6 +12,7 @@ What else an instruction may return is not followed; the provenance of a value t
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
@@ -150,18 +151,14 @@ class RandomOperations(Operations):
 
     def lanewise(self, op: Operation, function: Callable[..., Any]) -> Step:
         """A function of numbers, element by element."""
-        values, provenance = self.machine.values, self.machine.provenance
-        sources, out = [self.slots[v] for v in op.operands], self.slots[op.results[0]]
 
-        def run() -> None:
-            given = [values[slot] for slot in sources]
+        def each(*given: Value) -> tuple[Value]:
             count = max((len(v) for v in given if isinstance(v, tuple)), default=0)
             columns = [v if isinstance(v, tuple) else (v,) * max(1, count) for v in given]
             rows = [function(*(number(n) for n in row)) for row in zip(*columns, strict=False)]
-            values[out] = tuple(rows) if count else rows[0]
-            provenance[out] = _all(provenance, sources)
+            return (tuple(rows) if count else rows[0],)
 
-        return run
+        return self.apply(op, each)
 
     def pure(self, op: Operation, text: str) -> Step:
         """A function of the lane's operands of which nothing else is known."""
@@ -204,21 +201,14 @@ class RandomOperations(Operations):
         return self._made(op, lanes)
 
     def _made(self, op: Operation, lanes: Callable[[list[Number]], Any]) -> Step:
-        values, provenance = self.machine.values, self.machine.provenance
-        sources, targets = [self.slots[v] for v in op.operands], [self.slots[v] for v in op.results]
         kinds = [parse_type(v.type) for v in op.results]
 
-        def run() -> None:
-            base = lanes([n for slot in sources for n in flat(values[slot])])
-            at = 0
-            for slot, kind in zip(targets, kinds, strict=True):
-                parts = []
-                for _ in leaves(kind):
-                    parts.append(mixed(base, at))
-                    at += 1
-                values[slot], provenance[slot] = shaped(kind, iter(parts)), _all(provenance, sources)
+        def each(*given: Value) -> list[Value]:
+            base = lanes([n for value in given for n in flat(value)])
+            numbers = (mixed(base, at) for at in itertools.count())
+            return [shaped(kind, numbers) for kind in kinds]
 
-        return run
+        return self.apply(op, each)
 
 
 class RandomMemory(Memory):
@@ -293,13 +283,6 @@ class RandomMemory(Memory):
             machine.provenance[out] = machine.provenance[pointer]
 
         return run
-
-
-def _all(provenance: list[int], slots: list[int]) -> int:
-    bits = 0
-    for slot in slots:
-        bits |= provenance[slot]
-    return bits
 
 
 def _constant(text: str) -> Value:

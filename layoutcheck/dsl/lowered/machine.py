@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -113,6 +113,13 @@ class Machine:
         self.tid = (thread % x, thread // x % y, thread // (x * y))
         self.lane = thread & 31
         self.special = special_registers(self.launch, self.tid, self.lane)
+
+    def rests_of(self, slots: Iterable[int]) -> int:
+        """What the values in these slots rest on."""
+        bits = 0
+        for slot in slots:
+            bits |= self.provenance[slot]
+        return bits
 
     def restart(self, launch: Launch, known: Mapping[tuple[str, str], int]) -> None:
         """As it was made, for another run of the same steps, which hold its lists and its reasons.

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutcheck.dsl.lowered.machine import Launch, Machine
 from layoutcheck.dsl.lowered.operations import _constant
 from layoutcheck.dsl.lowered.steps import Steps, floats
 from layoutcheck.sources.mlir import parse
@@ -28,9 +29,7 @@ def run(name: str, types: str, result: str, *values: Any, attributes: str = "") 
     text = f'{made}\n%9 = "{name}"({", ".join(names)}) {attributes}: ({", ".join(types.split())}) -> {result}'
     op = list(parse(text).walk())[-1]
     slots = {v: i for i, v in enumerate((*op.operands, *op.results))}
-    machine: Any = SimpleNamespace(
-        values=[*values, None], provenance=[*(1 << i for i in range(len(values))), 0]
-    )
+    machine = Machine(Launch(), [*values, None], [*(1 << i for i in range(len(values))), 0])
     step = floats.step(Steps(machine, slots), op)
     assert step is not None
     step()

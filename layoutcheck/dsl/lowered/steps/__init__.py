@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -41,8 +41,7 @@ class Steps:
             bits = bit
             if pure and all(shared(slot) for slot in sources):
                 bits = reasons.bit("uniform", f"{sentence} on what all threads share is taken for 0")
-            for slot in sources:
-                bits |= provenance[slot]
+            bits |= self.machine.rests_of(sources)
             for slot in targets:
                 values[slot], provenance[slot] = 0, bits
 
@@ -89,6 +88,18 @@ class Steps:
             lost = values[out] != exact
             if np.any(lost if machine.mask is None else lost & machine.mask):
                 provenance[out] |= machine.overflow
+
+        return run
+
+    def apply(self, op: Operation, function: Callable[..., Iterable[Value]], most: int | None = None) -> Step:
+        """A step of the operands, or the first `most` of them: `function(*operands)` gives the results."""
+        machine, values, provenance = self.machine, self.machine.values, self.machine.provenance
+        sources, outs = [self.slots[v] for v in op.operands[:most]], [self.slots[v] for v in op.results]
+
+        def run() -> None:
+            bits = machine.rests_of(sources)
+            for slot, value in zip(outs, function(*(values[slot] for slot in sources)), strict=True):
+                values[slot], provenance[slot] = value, bits
 
         return run
 

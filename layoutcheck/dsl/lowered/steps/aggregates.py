@@ -68,9 +68,7 @@ def _extract(steps: Steps, op: Operation) -> Step:
 
 
 def _insert(steps: Steps, op: Operation) -> Step:
-    values, provenance = steps.machine.values, steps.machine.provenance
-    whole, part = op.operands[:2] if op.name.startswith("llvm.") else op.operands[1::-1]
-    a, b, out = steps.slots[whole], steps.slots[part], steps.slots[op.results[0]]
+    at = 0 if op.name.startswith("llvm.") else 1  # of the aggregate, among the operands
     path = _path(op)
     kind = parse_type(op.results[0].type)
     if any(index < 0 for index in path):
@@ -86,11 +84,7 @@ def _insert(steps: Steps, op: Operation) -> Step:
         parts[where[0]] = put(parts[where[0]], inside.part(where[0]), where[1:], new)
         return tuple(parts)
 
-    def run() -> None:
-        values[out] = put(values[a], kind, path, values[b])
-        provenance[out] = provenance[a] | provenance[b]
-
-    return run
+    return steps.apply(op, lambda *given: (put(given[at], kind, path, given[1 - at]),), most=2)
 
 
 def _path(op: Operation) -> tuple[int, ...]:
@@ -112,29 +106,12 @@ def _parts(value: Value, count: int, kind: Type) -> tuple[Value, ...]:
 
 
 def _to_elements(steps: Steps, op: Operation) -> Step:
-    values, provenance = steps.machine.values, steps.machine.provenance
-    a, outs = steps.slots[op.operands[0]], [steps.slots[v] for v in op.results]
     kind = parse_type(op.operands[0].type)
-
-    def run() -> None:
-        for slot, value in zip(outs, _parts(values[a], len(outs), kind), strict=True):
-            values[slot], provenance[slot] = value, provenance[a]
-
-    return run
+    return steps.apply(op, lambda value: _parts(value, len(op.results), kind))
 
 
 def _from_elements(steps: Steps, op: Operation) -> Step:
-    values, provenance = steps.machine.values, steps.machine.provenance
-    sources, out = [steps.slots[v] for v in op.operands], steps.slots[op.results[0]]
-
-    def run() -> None:
-        parts = [values[slot] for slot in sources]
-        bits = 0
-        for slot in sources:
-            bits |= provenance[slot]
-        values[out], provenance[out] = parts[0] if len(parts) == 1 else tuple(parts), bits
-
-    return run
+    return steps.apply(op, lambda *parts: (parts[0] if len(parts) == 1 else parts,))
 
 
 MAKERS: dict[str, Callable[[Steps, Operation], Step]] = {

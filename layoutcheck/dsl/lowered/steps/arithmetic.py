@@ -98,18 +98,14 @@ def _count_bits(steps: Steps, op: Operation) -> Step:
 
 def _extended(steps: Steps, op: Operation) -> Step:
     """The two halves of a product."""
-    values, provenance = steps.machine.values, steps.machine.provenance
-    a, b = (steps.slots[v] for v in op.operands)
-    low, high = (steps.slots[v] for v in op.results)
     bits = parse_type(op.results[0].type).bits
     upper = high_unsigned if "mului" in op.name else high_signed
 
-    def run() -> None:
-        x, y = number(values[a]), number(values[b])
-        values[low], values[high] = wrap(x * y, bits), upper(x, y, bits)
-        provenance[low] = provenance[high] = provenance[a] | provenance[b]
+    def halves(a: Value, b: Value) -> tuple[Value, Value]:
+        x, y = number(a), number(b)
+        return wrap(x * y, bits), upper(x, y, bits)
 
-    return run
+    return steps.apply(op, halves)
 
 
 def _inline_asm(steps: Steps, op: Operation) -> Step:
@@ -127,9 +123,6 @@ def _inline_asm(steps: Steps, op: Operation) -> Step:
 
 def _funnel(steps: Steps, op: Operation) -> Step:
     """`llvm.intr.fshl` and `fshr`: a window of two words put together, shifted."""
-    values, provenance = steps.machine.values, steps.machine.provenance
-    a, b, c = (steps.slots[v] for v in op.operands)
-    out = steps.slots[op.results[0]]
     bits = parse_type(op.results[0].type).bits
     right = op.name.endswith("fshr")
 
@@ -138,17 +131,15 @@ def _funnel(steps: Steps, op: Operation) -> Step:
         by %= bits
         return int(wrap(whole >> (by if right else bits - by), bits))
 
-    def run() -> None:
-        given = [number(values[slot]) for slot in (a, b, c)]
-        provenance[out] = provenance[a] | provenance[b] | provenance[c]
+    def each(*words: Value) -> tuple[Value]:
+        given: list[Any] = [number(word) for word in words]
         if all(isinstance(n, int) for n in given):
-            values[out] = one(*given)  # type: ignore[arg-type]
-            return
+            return (one(*given),)
         columns = np.broadcast_arrays(*given)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        values[out] = np.array([one(*row) for row in rows], np.int64)
+        return (np.array([one(*row) for row in rows], np.int64),)
 
-    return run
+    return steps.apply(op, each)
 
 
 def _matrix_descriptor(steps: Steps, op: Operation) -> Step:
@@ -167,15 +158,13 @@ def _matrix_descriptor(steps: Steps, op: Operation) -> Step:
 
     def run() -> None:
         found: Any = fixed
-        bits = 0
         for slot, (mask, shift) in zip(slots, fields, strict=True):
             value = number(values[slot])
             if not mask and np.any(value):
                 unknown()
                 return
             found = found | (value & mask) << shift
-            bits |= provenance[slot]
-        values[out], provenance[out] = wrap(found, 64), bits
+        values[out], provenance[out] = wrap(found, 64), steps.machine.rests_of(slots)
 
     return run
 

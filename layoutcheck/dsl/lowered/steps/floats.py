@@ -63,17 +63,11 @@ def step(steps: Steps, op: Operation) -> Step | None:
 
 
 def _made(steps: Steps, op: Operation, function: Callable[..., Value]) -> Step:
-    values, provenance = steps.machine.values, steps.machine.provenance
-    sources, out = [steps.slots[v] for v in op.operands], steps.slots[op.results[0]]
-
-    def run() -> None:
+    def computed(*given: Value) -> tuple[Value]:
         with np.errstate(all="ignore"):
-            values[out] = function(*(_single(values[slot]) for slot in sources))
-        provenance[out] = 0
-        for slot in sources:
-            provenance[out] |= provenance[slot]
+            return (function(*map(_single, given)),)
 
-    return run
+    return steps.apply(op, computed)
 
 
 def _single(value: Value) -> Any:

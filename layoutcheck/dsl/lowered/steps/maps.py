@@ -53,9 +53,7 @@ def _encode(steps: Steps, op: Operation) -> Step:
 
     def run() -> None:
         nonlocal bits
-        bits = 0
-        for slot in given:
-            bits |= provenance[slot]
+        bits = machine.rests_of(given)
         code, rank, base, dims, strides, box, steps_, interleave, kind = (_one(values[s]) for s in given[:9])
         try:
             form, tf32 = _FORMATS[code]

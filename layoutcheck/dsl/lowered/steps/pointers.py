@@ -11,7 +11,7 @@ from layoutcheck.dsl.lowered.allocations import PERIOD, allocations, end_of, pla
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.steps import Steps
 from layoutcheck.dsl.lowered.types import SHARED, parse_type
-from layoutcheck.dsl.lowered.values import number
+from layoutcheck.dsl.lowered.values import Value, number
 from layoutcheck.sources.mlir import Operation, integer, integers
 
 _DYNAMIC = -(1 << 31)  # how rawConstantIndices marks an index that is an operand
@@ -50,13 +50,12 @@ def _element_pointer(steps: Steps, op: Operation) -> Step:
 
         return run
 
-    def run_many() -> None:
-        at, bits = number(values[base]) + constant, provenance[base]
-        for slot, step in dynamic:
-            at, bits = at + number(values[slot]) * step, bits | provenance[slot]
-        values[out], provenance[out] = at, bits
+    each = [step for _, step in dynamic]
 
-    return run_many
+    def moved(start: Value, *by: Value) -> tuple[Value]:
+        return (sum((number(n) * step for n, step in zip(by, each, strict=True)), number(start) + constant),)
+
+    return steps.apply(op, moved)
 
 
 def _space_cast(steps: Steps, op: Operation) -> Step:
@@ -66,20 +65,13 @@ def _space_cast(steps: Steps, op: Operation) -> Step:
 
 def _rank(steps: Steps, op: Operation) -> Step:
     """`nvvm.mapa`: the same place in the shared memory of another block of the cluster."""
-    values, provenance = steps.machine.values, steps.machine.provenance
-    a, b = (steps.slots[v] for v in op.operands[:2])
-    out = steps.slots[op.results[0]]
-    target = parse_type(op.results[0].type)
-    source = parse_type(op.operands[0].type)
+    source, target = parse_type(op.operands[0].type).space, parse_type(op.results[0].type)
+    window = spaces.CLUSTER_SHARED if target.kind == "pointer" and target.space != SHARED else 0
 
-    def run() -> None:
-        at = spaces.of_rank(spaces.cast(number(values[a]), source.space, SHARED), number(values[b]))
-        values[out] = at + (
-            spaces.CLUSTER_SHARED if target.kind == "pointer" and target.space != SHARED else 0
-        )
-        provenance[out] = provenance[a] | provenance[b]
+    def there(at: Value, rank: Value) -> tuple[Value]:
+        return (spaces.of_rank(spaces.cast(number(at), source, SHARED), number(rank)) + window,)
 
-    return run
+    return steps.apply(op, there)
 
 
 def _allocate(steps: Steps, op: Operation) -> Step:
