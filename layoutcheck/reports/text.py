@@ -7,8 +7,8 @@ and the fixes. 80 columns; colour adds nothing that is not also said in words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from layoutcheck.algebra.notation import print_tiler
 from layoutcheck.check import Fix, Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -133,7 +133,7 @@ def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
         lines = [*_named(name, f", {copy.arch}{threads}", style), "  whole tiles:"]
         lines += _operand("src", tiling.src, None, style) + _operand("dst", tiling.dst, None, style)
         lines += style.wrap(
-            f"TV {tiling.tiled.layout_tv} over {_tiler(tiling.tiled.tiler)}", "         ", "    "
+            f"TV {tiling.tiled.layout_tv} over {print_tiler(tiling.tiled.tiler)}", "         ", "    "
         )
         lines += ["  a thread's views:"]
     else:
@@ -149,10 +149,6 @@ def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
     if copy.cluster is not None:
         lines += style.wrap(str(copy.cluster), "         ", "    ")
     return lines
-
-
-def _tiler(tiler: Sequence[Any]) -> str:
-    return f"[{';'.join(map(str, tiler))}]"
 
 
 def _operand(name: str, memref: Memref, where: Where | None, style: Style) -> list[str]:

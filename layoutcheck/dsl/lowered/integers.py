@@ -18,30 +18,6 @@ from layoutcheck.dsl.lowered.values import select, unsigned, wrap
 Binary = Callable[[Any, Any, int], Number]
 
 
-def _add(a: Any, b: Any, bits: int) -> Number:
-    return wrap(a + b, bits)
-
-
-def _sub(a: Any, b: Any, bits: int) -> Number:
-    return wrap(a - b, bits)
-
-
-def _mul(a: Any, b: Any, bits: int) -> Number:
-    return wrap(a * b, bits)
-
-
-def _and(a: Any, b: Any, bits: int) -> Number:
-    return a & b  # type: ignore[no-any-return]
-
-
-def _or(a: Any, b: Any, bits: int) -> Number:
-    return a | b  # type: ignore[no-any-return]
-
-
-def _xor(a: Any, b: Any, bits: int) -> Number:
-    return a ^ b  # type: ignore[no-any-return]
-
-
 def _shl(a: Any, b: Any, bits: int) -> Number:
     if isinstance(b, int):
         return wrap(a << b, bits) if 0 <= b < bits else 0
@@ -65,65 +41,32 @@ def _shrs(a: Any, b: Any, bits: int) -> Number:
     return shifted
 
 
-def _divs(a: Any, b: Any, bits: int) -> Number:
-    """Towards zero."""
-    if isinstance(a, int) and isinstance(b, int):
-        return wrap(abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1), bits) if b else 0
-    b_safe = _nonzero(b)
-    quotient = np.floor_divide(a, b_safe)
-    inexact = quotient * b_safe != a
-    return wrap(
-        _zero_where(b, quotient + (inexact & ((np.asarray(a) < 0) != (np.asarray(b_safe) < 0)))), bits
-    )
+def _divided(towards: str, *, signs: bool = True, rest: bool = False) -> Binary:
+    """Division that rounds "down", "up" or towards "zero", with or without `signs`; or what is left over."""
+
+    def run(a: Any, b: Any, bits: int) -> Number:
+        a, b = (a, b) if signs else (unsigned(a, bits), unsigned(b, bits))
+        ints = isinstance(a, int) and isinstance(b, int)
+        if ints and not b:
+            return 0
+        if not ints:  # one may be an int, and the other uint64
+            kind = next(x.dtype for x in (a, b) if isinstance(x, np.ndarray))
+            a, b = np.asarray(a, kind), np.asarray(b, kind)
+        by = b if ints else np.where(b == 0, np.ones_like(b), b)
+        down = a // by
+        inexact = down * by != a
+        more = {"down": False, "up": inexact, "zero": inexact & ((a < 0) != (by < 0))}[towards]
+        found = a - (down + more) * by if rest else down + more
+        return wrap(_signed(found if ints else np.where(b == 0, np.zeros_like(found), found)), bits)
+
+    return run
 
 
-def _rems(a: Any, b: Any, bits: int) -> Number:
-    """With the sign of the dividend."""
-    if isinstance(a, int) and isinstance(b, int):
-        return (abs(a) % abs(b)) * (1 if a >= 0 else -1) if b else 0
-    return wrap(_zero_where(b, np.fmod(a, _nonzero(b))), bits)
-
-
-def _floordivs(a: Any, b: Any, bits: int) -> Number:
-    if isinstance(a, int) and isinstance(b, int):
-        return wrap(a // b, bits) if b else 0
-    return wrap(_zero_where(b, np.floor_divide(a, _nonzero(b))), bits)
-
-
-def _ceildivs(a: Any, b: Any, bits: int) -> Number:
-    if isinstance(a, int) and isinstance(b, int):
-        return wrap(-(-a // b), bits) if b else 0
-    down = np.floor_divide(a, _nonzero(b))
-    return wrap(_zero_where(b, down + (down * _nonzero(b) != a)), bits)
-
-
-def _divu(a: Any, b: Any, bits: int) -> Number:
-    a, b = unsigned(a, bits), unsigned(b, bits)
-    if isinstance(a, int) and isinstance(b, int):
-        return wrap(a // b, bits) if b else 0
-    return wrap(_signed(_zero_where(b, _mixed(np.floor_divide, a, _nonzero(b)))), bits)
-
-
-def _ceildivu(a: Any, b: Any, bits: int) -> Number:
-    a, b = unsigned(a, bits), unsigned(b, bits)
-    if isinstance(a, int) and isinstance(b, int):
-        return wrap(-(-a // b), bits) if b else 0
-    down = _mixed(np.floor_divide, a, _nonzero(b))
-    return wrap(_signed(_zero_where(b, down + (down * b != a).astype(down.dtype))), bits)
-
-
-def _remu(a: Any, b: Any, bits: int) -> Number:
-    a, b = unsigned(a, bits), unsigned(b, bits)
-    if isinstance(a, int) and isinstance(b, int):
-        return wrap(a % b, bits) if b else 0
-    return wrap(_signed(_zero_where(b, _mixed(np.remainder, a, _nonzero(b)))), bits)
-
-
-def _mins(a: Any, b: Any, bits: int) -> Number:
+def _least(a: Any, b: Any, _bits: int) -> Number:
     return min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b)
 
 
-def _maxs(a: Any, b: Any, bits: int) -> Number:
+def _most(a: Any, b: Any, _bits: int) -> Number:
     return max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b)
 
 
@@ -171,38 +114,34 @@ def compare(predicate: int, a: Any, b: Any, bits: int) -> Number:
     """`arith.cmpi`: eq, ne, slt, sle, sgt, sge, ult, ule, ugt, uge."""
     if predicate >= 6:
         a, b, predicate = unsigned(a, bits), unsigned(b, bits), predicate - 4
-        if bits >= 64 and not _both(a, b):
+        if bits >= 64 and not (isinstance(a, int) and isinstance(b, int)):
             a, b = np.asarray(a, np.uint64), np.asarray(b, np.uint64)
     found = _COMPARE[predicate](a, b)
     return int(found) if isinstance(found, (bool, np.bool_)) else found.astype(np.int64)
 
 
 BINARY: dict[str, Binary] = {
-    **dict.fromkeys(("arith.addi", "llvm.add", "index.add"), _add),
-    **dict.fromkeys(("arith.subi", "llvm.sub", "index.sub"), _sub),
-    **dict.fromkeys(("arith.muli", "llvm.mul", "index.mul"), _mul),
-    **dict.fromkeys(("arith.andi", "llvm.and", "index.and"), _and),
-    **dict.fromkeys(("arith.ori", "llvm.or", "index.or"), _or),
-    **dict.fromkeys(("arith.xori", "llvm.xor", "index.xor"), _xor),
+    **dict.fromkeys(("arith.addi", "llvm.add", "index.add"), lambda a, b, bits: wrap(a + b, bits)),
+    **dict.fromkeys(("arith.subi", "llvm.sub", "index.sub"), lambda a, b, bits: wrap(a - b, bits)),
+    **dict.fromkeys(("arith.muli", "llvm.mul", "index.mul"), lambda a, b, bits: wrap(a * b, bits)),
+    **dict.fromkeys(("arith.andi", "llvm.and", "index.and"), lambda a, b, _: a & b),
+    **dict.fromkeys(("arith.ori", "llvm.or", "index.or"), lambda a, b, _: a | b),
+    **dict.fromkeys(("arith.xori", "llvm.xor", "index.xor"), lambda a, b, _: a ^ b),
     **dict.fromkeys(("arith.shli", "llvm.shl", "index.shl"), _shl),
     **dict.fromkeys(("arith.shrui", "llvm.lshr", "index.shru"), _shru),
     **dict.fromkeys(("arith.shrsi", "llvm.ashr", "index.shrs"), _shrs),
-    **dict.fromkeys(("arith.divsi", "llvm.sdiv", "index.divs"), _divs),
-    **dict.fromkeys(("arith.divui", "llvm.udiv", "index.divu"), _divu),
-    **dict.fromkeys(("arith.remsi", "llvm.srem", "index.rems"), _rems),
-    **dict.fromkeys(("arith.remui", "llvm.urem", "index.remu"), _remu),
-    **dict.fromkeys(("arith.floordivsi", "index.floordivs"), _floordivs),
-    **dict.fromkeys(("arith.ceildivsi", "index.ceildivs"), _ceildivs),
-    **dict.fromkeys(("arith.ceildivui", "index.ceildivu"), _ceildivu),
-    **dict.fromkeys(("arith.minsi", "llvm.intr.smin", "index.mins"), _mins),
-    **dict.fromkeys(("arith.maxsi", "llvm.intr.smax", "index.maxs"), _maxs),
+    **dict.fromkeys(("arith.divsi", "llvm.sdiv", "index.divs"), _divided("zero")),
+    **dict.fromkeys(("arith.divui", "llvm.udiv", "index.divu"), _divided("down", signs=False)),
+    **dict.fromkeys(("arith.remsi", "llvm.srem", "index.rems"), _divided("zero", rest=True)),
+    **dict.fromkeys(("arith.remui", "llvm.urem", "index.remu"), _divided("down", signs=False, rest=True)),
+    **dict.fromkeys(("arith.floordivsi", "index.floordivs"), _divided("down")),
+    **dict.fromkeys(("arith.ceildivsi", "index.ceildivs"), _divided("up")),
+    **dict.fromkeys(("arith.ceildivui", "index.ceildivu"), _divided("up", signs=False)),
+    **dict.fromkeys(("arith.minsi", "llvm.intr.smin", "index.mins"), _least),
+    **dict.fromkeys(("arith.maxsi", "llvm.intr.smax", "index.maxs"), _most),
     **dict.fromkeys(("arith.minui", "llvm.intr.umin", "index.minu"), _minu),
     **dict.fromkeys(("arith.maxui", "llvm.intr.umax", "index.maxu"), _maxu),
 }
-
-
-def _both(a: Any, b: Any) -> bool:
-    return isinstance(a, int) and isinstance(b, int)
 
 
 def _like(whole: Any, b: Any) -> Any:
@@ -215,24 +154,6 @@ def _signed(value: Any) -> Number:
         return wrap(value, 64)
     found: IntArray = value.view(np.int64) if value.dtype == np.uint64 else value
     return found
-
-
-def _nonzero(b: Any) -> Any:
-    if isinstance(b, int):
-        return b or 1
-    return np.where(b == 0, np.ones_like(b), b)
-
-
-def _zero_where(b: Any, quotient: Any) -> Any:
-    if isinstance(b, int):
-        return quotient if b else np.zeros_like(quotient)
-    return np.where(b == 0, np.zeros_like(quotient), quotient)
-
-
-def _mixed(function: Any, a: Any, b: Any) -> Any:
-    """`function` of two unsigned numbers, of which one may be an int and the other uint64."""
-    kind = next(x.dtype for x in (a, b) if isinstance(x, np.ndarray))
-    return function(np.asarray(a, kind), np.asarray(b, kind))
 
 
 def _wide(a: Any, b: Any, bits: int, signed: bool) -> Any:
