@@ -1,4 +1,4 @@
-"""A call in a program's source: what it calls, and what it gives a parameter."""
+"""Names and calls in a program's source: what is called, and what it gives a parameter."""
 
 from __future__ import annotations
 
@@ -19,3 +19,11 @@ def argument_of(call: ast.Call, keyword: str | None, position: int | None = None
         if keyword is not None and one.arg == keyword:
             return one.value
     return call.args[position] if position is not None and 0 <= position < len(call.args) else None
+
+
+def words_of(name: ast.expr) -> list[str]:
+    """`a.b.c` as its words; [] for anything else."""
+    if isinstance(name, ast.Attribute):
+        front = words_of(name.value)
+        return [*front, name.attr] if front else []
+    return [name.id] if isinstance(name, ast.Name) else []

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from layoutcheck.lint.text import Unreadable, decode, parsed
+from layoutcheck.syntax import words_of
 
 _WORDS = re.compile(r"[A-Za-z_][\w.:]{0,200}\Z")
 _SPECIAL = re.compile(r"__\w+__\Z")
@@ -265,7 +266,7 @@ def _take(node: ast.AST, scope: _Scope, names: _Names, pytest: bool) -> None:
         name = names.given.get(node.id, node.id)
         scope.uses.update((node.id, name) if name else ())
     elif isinstance(node, ast.Attribute):
-        before = _dotted(node.value)
+        before = ".".join(words_of(node.value))
         if before in names.modules:
             scope.attributes.add((names.modules[before], node.attr))
         elif before and before == names.self:
@@ -280,14 +281,6 @@ def _take(node: ast.AST, scope: _Scope, names: _Names, pytest: bool) -> None:
         scope.imports.update({_ANY} if not isinstance((node.args or [None])[0], ast.Constant) else ())
     for child in ast.iter_child_nodes(node):
         _take(child, scope, names, pytest)
-
-
-def _dotted(node: ast.expr) -> str:
-    """`a.b` of names alone; "" for another expression."""
-    if isinstance(node, ast.Name):
-        return node.id
-    before = _dotted(node.value) if isinstance(node, ast.Attribute) else ""
-    return f"{before}.{node.attr}" if before and isinstance(node, ast.Attribute) else ""
 
 
 def _module(path: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.text import Unreadable, decode, parsed
 from layoutcheck.regular import read_regular
 from layoutcheck.stored import reader
+from layoutcheck.syntax import words_of
 
 _BUILDERS = ("jit", "kernel", "compile")
 COMPILE = "cutlass.cute.compile"
@@ -175,14 +176,8 @@ def _by_function(call: ast.Call, exports: dict[str, str]) -> Iterator[str]:
 
 def _chain(node: ast.Attribute, imported: dict[str, str]) -> str:
     """`a.b.c` in full, where `a` was imported; else ""."""
-    parts: list[str] = []
-    at: ast.expr = node
-    while isinstance(at, ast.Attribute):
-        parts.append(at.attr)
-        at = at.value
-    if not isinstance(at, ast.Name) or at.id not in imported:
-        return ""
-    return ".".join([imported[at.id], *reversed(parts)])
+    words = words_of(node)
+    return ".".join([imported[words[0]], *words[1:]]) if words and words[0] in imported else ""
 
 
 def kept_outline(path: str, cache: Cache) -> Outline:

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from layoutcheck.lint.scopes import Call, Function, Scope, Test, assign, parameters_of
 from layoutcheck.lint.text import parsed
+from layoutcheck.syntax import words_of
 
 # Calls that some rule asks for, by the last part of their name. The others are not indexed.
 CALLS = frozenset(
@@ -54,14 +55,8 @@ class Module:
 
     def dotted(self, node: ast.expr) -> str:
         """A name in full: `cute.copy` is "cutlass.cute.copy" after `import cutlass.cute as cute`; else ""."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
-        parts.append(self.aliases.get(node.id, node.id))
-        return ".".join(reversed(parts))
+        words = words_of(node)
+        return ".".join([self.aliases.get(words[0], words[0]), *words[1:]]) if words else ""
 
     def callers(self, scope: Scope) -> list[Call]:
         """The calls in this file of a function, by its plain name or as a method of `self`."""

@@ -23,6 +23,7 @@ from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.numerics.names import instruction
 from layoutcheck.operands.atoms import MmaAtom, checked
 from layoutcheck.operands.fragments import ONE, TiledMma, made, tiled_mma
+from layoutcheck.syntax import words_of
 
 EXPECTED = (
     "an MMA as code (warp.MmaF16BF16Op(...)), as the DSL prints it, or by name (mma.m16n8k16.f32.bf16, "
@@ -95,7 +96,7 @@ def _named(text: str) -> MmaAtom:
 
 def _called(call: ast.Call, text: str) -> TiledMma:
     """The MMA of a call of `make_tiled_mma`, or of an operation's class."""
-    name = _dotted(call.func)[-1]
+    name = words_of(call.func)[-1]
     if name != "make_tiled_mma":
         return TiledMma(_operation(call, text))
     given = dict(zip(("op_or_atom", "atom_layout_mnk", "permutation_mnk"), call.args, strict=False))
@@ -117,7 +118,7 @@ def _called(call: ast.Call, text: str) -> TiledMma:
 
 def _operation(call: ast.Call, text: str) -> MmaAtom:
     """The atom of `warp.MmaF16BF16Op(...)` and its like: arguments are told by what they are."""
-    names = _dotted(call.func)
+    names = words_of(call.func)
     types: dict[str, DType] = {}
     loose: list[DType] = []
     shape: tuple[int, ...] = ()
@@ -127,7 +128,7 @@ def _operation(call: ast.Call, text: str) -> MmaAtom:
         if isinstance(value, ast.Tuple):
             shape = _numbers(value, text)
             continue
-        words = _dotted(value)
+        words = words_of(value)
         if not words:
             continue  # a vector size, a flag: no layout depends on it
         if words[-2:-1] in (["OperandMajorMode"], ["Major"]):
@@ -193,15 +194,6 @@ def _arguments(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
         yield str(named.arg), named.value
 
 
-def _dotted(node: ast.expr) -> list[str]:
-    """`cutlass.BFloat16` as its words; [] for anything else."""
-    if isinstance(node, ast.Name):
-        return [node.id]
-    if isinstance(node, ast.Attribute) and (front := _dotted(node.value)):
-        return [*front, node.attr]
-    return []
-
-
 def _numbers(node: ast.Tuple, text: str) -> tuple[int, ...]:
     found = [x.value for x in node.elts if isinstance(x, ast.Constant) and type(x.value) is int]
     if len(found) != len(node.elts):
@@ -212,7 +204,7 @@ def _numbers(node: ast.Tuple, text: str) -> tuple[int, ...]:
 def _layout(node: ast.expr, text: str) -> Layout:
     """A number, a tuple, or `cute.make_layout(shape, stride=...)`."""
     parts: list[Any] = [node]
-    if isinstance(node, ast.Call) and _dotted(node.func)[-1:] == ["make_layout"]:
+    if isinstance(node, ast.Call) and words_of(node.func)[-1:] == ["make_layout"]:
         parts = [value for _, value in _arguments(node)]
     try:
         found = [ast.literal_eval(one) for one in parts]
