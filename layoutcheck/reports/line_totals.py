@@ -9,7 +9,7 @@ from typing import Any
 from layoutcheck.dsl.lowered.totals import KernelLines, LineTotal
 from layoutcheck.findings import versioned
 from layoutcheck.reports.lowered_banks import source_place
-from layoutcheck.reports.style import aligned
+from layoutcheck.reports.style import aligned, kernel_name
 
 _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "sectors", "ideal", "rests on")
 
@@ -23,11 +23,11 @@ def render(kernels: Sequence[KernelLines], format_: str = "text") -> str:
 
 def _table(kernel: KernelLines) -> Iterator[str]:
     if kernel.problem:
-        yield f"{kernel.kernel}: not counted: {kernel.problem}"
+        yield f"{kernel_name(kernel.kernel)}: not counted: {kernel.problem}"
         return
     blocks = kernel.grid[0] * kernel.grid[1] * kernel.grid[2]
     some = "" if kernel.evaluated == blocks else f", counted by {kernel.evaluated} at the edges of the grid"
-    yield f"{kernel.kernel}: {blocks} block{'s' * (blocks != 1)}{some}"
+    yield f"{kernel_name(kernel.kernel)}: {blocks} block{'s' * (blocks != 1)}{some}"
     if kernel.lines:
         yield from aligned([_HEAD, *(_row(one) for one in kernel.lines)])
     else:

@@ -11,7 +11,7 @@ from layoutcheck.findings import versioned
 from layoutcheck.order.memory_map import DYNAMIC, MemoryMap, Region, Use
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.svg import WIDTH, Picture
-from layoutcheck.reports.style import Style, aligned
+from layoutcheck.reports.style import Style, aligned, kernel_name
 from layoutcheck.sources.callers import shown
 
 _TICKS = 32  # columns of the bar that shows when
@@ -36,7 +36,7 @@ def to_dict(one: MemoryMap) -> dict[str, object]:
 
 
 def _text(one: MemoryMap, style: Style) -> Iterator[str]:
-    yield from style.wrap(one.kernel, "  ")
+    yield from style.wrap(kernel_name(one.kernel), "  ")
     if one.problem:
         yield from style.wrap(f"not mapped: {one.problem}", "    ", "  ")
         return

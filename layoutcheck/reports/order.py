@@ -15,7 +15,7 @@ from layoutcheck.findings import SEVERITIES, rank
 from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.pictures.order import drawn_text
-from layoutcheck.reports.style import Style
+from layoutcheck.reports.style import Style, kernel_name
 from layoutcheck.sources.callers import callers, shown
 from layoutcheck.sources.traced import (
     ElementReport,
@@ -124,7 +124,10 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
         yield from style.wrap(f"trip counts tried: {', '.join(map(str, trips))}", "      ", "    ")
     parts = [s for order in checked for s in order.unchecked]
     for title, sentences in (
-        ("not checked", [f"{order.kernel}: {order.problem}" for order in orders if order.problem] + parts),
+        (
+            "not checked",
+            [f"{kernel_name(order.kernel)}: {order.problem}" for order in orders if order.problem] + parts,
+        ),
         ("assumed", [s for order in checked for s in order.assumed]),
     ):
         yield from _sentences(title, sentences, style)
@@ -171,7 +174,7 @@ def element_counts(reports: Sequence[ElementReport], style: Style) -> Iterator[s
     for one in reports:
         verdicts.update(dict(one.verdicts))
         unchecked.update(dict(one.unchecked))
-        unchecked.update([f"{one.kernel}: {one.problem}"] if one.problem else [])
+        unchecked.update([f"{kernel_name(one.kernel)}: {one.problem}"] if one.problem else [])
     said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())) or "none known"
     yield from style.wrap(
         f"element accesses: {sum(one.known for one in reports)} of {total} known for all threads: {said}",

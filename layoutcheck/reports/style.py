@@ -53,6 +53,14 @@ def one_line(text: str) -> str:
     return text.replace("\r", "\\r").replace("\n", "\\n")
 
 
+_KERNEL = 48  # characters of a kernel's name that a line of text shows
+
+
+def kernel_name(name: str) -> str:
+    """A kernel's name in a text: the DSL's has the types of all arguments. JSON has it whole."""
+    return name if len(name) <= _KERNEL else f"{name[: _KERNEL - 3]}..."
+
+
 class Style(NamedTuple):
     """How to write: in `colour`, in `width` columns, in `ascii` alone; `everything`, or one screen.
 

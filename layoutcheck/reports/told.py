@@ -132,7 +132,7 @@ def _cost(report: Report) -> str:
     if ideal is not None and ideal != execution.get("instructions_per_thread"):
         text += f" (ideal: {ideal})"
     for key, label in (("smem_wavefronts", "shared-memory wavefronts"), ("gmem_sectors", "global sectors")):
-        if execution.get(key) is not None:
+        if execution.get(key):
             best = execution.get(f"ideal_{key}")
             text += f"; {execution[key]} {label}" + (f" (ideal: {best})" if best is not None else "")
     return text

@@ -27,8 +27,10 @@ pad the pitch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from layoutcheck.analysis.vector import NAMES, find_break
-from layoutcheck.copies.vectors import missing_promises
+from layoutcheck.copies.vectors import Promise, missing_promises
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 KINDS = ("src_alignment", "dst_alignment")
@@ -40,33 +42,40 @@ def find(analysis: Analysis) -> Findings:
     if said.kind not in KINDS or said.outcome != "rejected":
         return
     side = said.operand or "src"
-    memref = analysis.copy.side(side)
     have, need = int(said.evidence["have_bits"]), int(said.evidence["need_bits"])
-    promises = [str(promise) for promise in missing_promises(analysis.copy.whole(side), need)]
+    promises = missing_promises(analysis.copy.whole(side), need)
     yield RULE.finding(
         f"the {NAMES[side]} is only known to be {have // 8} B aligned; the copy needs {need // 8} B",
-        f"{memref}: align<{have // 8}> is what the compiler proved about the address that it copies "
-        f"{'from' if side == 'src' else 'to'}. {_cause(analysis, side, need)}",
+        f"align<{have // 8}> is what the compiler proved about the address that it copies "
+        f"{'from' if side == 'src' else 'to'}. {_cause(analysis, side, need, promises)}",
         Where(side),
         {
             "have_align_bytes": have // 8,
             "need_align_bytes": need // 8,
             "compiler": said.message,
-            "missing": promises,
+            "missing": [str(promise) for promise in promises],
         },
     )
 
 
-def _cause(analysis: Analysis, side: str, need: int) -> str:
+def _cause(analysis: Analysis, side: str, need: int, promises: Sequence[Promise]) -> str:
     """Why: the values are scattered (no promise helps), a thread's offset, or the tensor's own type."""
     if find_break(analysis.copy, side) is not None:
         return "An alignment promise cannot help: the values are not adjacent, so most of their addresses are not aligned."
     whole = analysis.copy.whole(side)
     if analysis.copy.tiling is not None and whole.proved_align_bytes * 8 % need == 0:
-        return f"{whole} is aligned, but a thread's offset into it is not a multiple of {need // 8} B."
+        return (
+            f"The whole tile is aligned to {whole.proved_align_bytes} B, but a thread's offset into it is not a "
+            f"multiple of {need // 8} B."
+        )
+    if promises and promises[0].kind == "impossible":
+        return f"No promise helps: {promises[0].why}."
+    promise = (
+        f"If the address really is aligned, promise it: {', '.join(map(str, promises))}. " if promises else ""
+    )
     return (
-        "If the address really is aligned, the missing promise is named below. If its allocation has that alignment already, "
-        f"the offset of this view is not proved to be a multiple of {need // 8} B: its strides, a stage or an index."
+        f"{promise}If its allocation has that alignment already, the offset of this view is not proved to be a "
+        f"multiple of {need // 8} B: its strides, a stage or an index."
     )
 
 

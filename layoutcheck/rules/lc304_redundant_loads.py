@@ -30,6 +30,7 @@ from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.analysis.instantiation import is_static
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.offsets import distinct
+from layoutcheck.digits import many
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
@@ -51,7 +52,7 @@ def find(analysis: Analysis) -> Findings:
         return
     path, extent = max(broadcast, key=lambda mode: mode[1])
     yield RULE.finding(
-        f"{loads.size} loads a thread from {addresses} addresses",
+        f"{loads.size} loads a thread from {many(addresses, 'address')}",
         f"Mode {dotted(path)} of the source {copy.src.layout} has extent {extent} and "
         f"stride 0: every step along it loads the same bytes again.",
         Where("src", path),

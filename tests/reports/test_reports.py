@@ -18,6 +18,7 @@ from layoutcheck.formats import FORMATS
 from layoutcheck.reports import renderer
 from layoutcheck.reports.drawing import differs, draw
 from layoutcheck.reports.json import to_dict
+from layoutcheck.reports.order import counts
 from layoutcheck.reports.outcome import Failure, Message, exit_status
 from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.report_shapes import schema
@@ -25,6 +26,7 @@ from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
 from layoutcheck.reports.told import headline
 from layoutcheck.sources.diagnostics import Diagnostic
+from layoutcheck.sources.traced import OrderReport
 
 G = '!cute.memref<bf16, gmem, align<16>, "{}">'
 S = '!cute.memref<bf16, smem, align<128>, "{}">'
@@ -218,3 +220,15 @@ def test_a_legal_copy_is_not_said_to_waste_nothing_where_it_does(pitch, said):
     report = lc.check("(128,64):(64,1)", f"(128,64):({pitch},1)", atom, thr="(16,8):(8,1)", val="(1,8)")
     assert report.verdict == "legal"
     assert said in headline(report)
+
+
+def test_a_kernels_name_fits_a_line() -> None:
+    """The DSL's has the types of all arguments; kernels that differ in these are told once."""
+    orders = [
+        OrderReport(f"kernel_{'tensor_' * 20}{end}", "sm_90a", problem="it is too long") for end in "ab"
+    ]
+    told = list(counts(orders, Style()))
+    assert told == [
+        "  order: 0 of 2 kernels followed",
+        f"    not checked: {'kernel_' + 'tensor_' * 5}tensor...: it is too long"[:80],
+    ]
