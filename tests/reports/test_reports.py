@@ -224,11 +224,8 @@ def test_a_legal_copy_is_not_said_to_waste_nothing_where_it_does(pitch, said):
 
 def test_a_kernels_name_fits_a_line() -> None:
     """The DSL's has the types of all arguments; kernels that differ in these are told once."""
-    orders = [
-        OrderReport(f"kernel_{'tensor_' * 20}{end}", "sm_90a", problem="it is too long") for end in "ab"
-    ]
-    told = list(counts(orders, Style()))
-    assert told == [
+    orders = [OrderReport(f"kernel_{'tensor_' * 20}{end}", "sm_90a", problem="why") for end in "ab"]
+    assert list(counts(orders, Style())) == [
         "  order: 0 of 2 kernels followed",
-        f"    not checked: {'kernel_' + 'tensor_' * 5}tensor...: it is too long"[:80],
+        "    not checked: kernel_tensor_tensor_tensor_tensor_tensor_ten...: why",
     ]
