@@ -92,7 +92,7 @@ class InputError(LayoutcheckError, ValueError):
 
 def _quoted(value: str) -> str:
     """A value of an option as Python writes it: a number, or a text in quotes."""
-    return value if value.isdigit() or value[:1] == "'" else f"'{value}'"
+    return value if re.match(r"[0-9]+\Z|'", value) else f"'{value}'"
 
 
 @contextmanager
