@@ -86,9 +86,8 @@ def for_kernel(entry: Known, remedy: str, folded: str) -> str:
             f"or a newer release, and report it to {other.project}"
         )
     if other:
-        return _TRACED.sub(
-            f"Look at what {other.name}'s kernel is given, and report it to {other.project}", remedy
-        )
+        reported = "" if "Report it to" in remedy else f", and report it to {other.project}"
+        return _TRACED.sub(f"Look at what {other.name}'s kernel is given{reported}", remedy)
     if where.maker and TRACE in remedy and entry.name in FAULTS and not _OF_DSL.search(folded):
         told = f"The kernel is {where.maker.name}'s, or one before it: report it to {where.maker.project} ({where.evidence}) with the shapes of the call"
         return f"{_named_first(folded)}{_TRACED.sub(told, remedy)}"

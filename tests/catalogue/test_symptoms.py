@@ -357,3 +357,11 @@ def test_a_log_of_one_kind_of_error_longer_than_is_read_whole_has_its_answer() -
 def test_a_compile_error_amid_a_long_log_is_quoted_without_its_source() -> None:
     text = '/src/a.cu(31): error: identifier "foo" is undefined\n    foo(1);\n    ^\n'
     assert answers("x = 1\n" * 9000 + text)[0].title == answers(text)[0].title
+
+
+def test_a_project_is_named_once() -> None:
+    told = answer(
+        "@triton.jit\ndef kernel(x_ptr): tl.store(x_ptr, 1)\nthe result of my kernel is garbage for odd M"
+    )
+    assert "Look at what Triton's kernel is given. Report it to triton-lang/triton" in told.remedy
+    assert told.remedy.count("triton-lang/triton") == 1
