@@ -329,6 +329,7 @@ def test_the_python_page_is_plain_markdown() -> None:
         (["draw"], "error: nothing to draw"),
         (["draw", "8:1", "--format", ""], "error: --format is empty; expected svg or text"),
         (["lint", ""], "error: one of paths is empty; expected Python files"),
+        (["confirm", "issue-2320", "--reproducers", "{script}"], "error: --reproducers: '"),
         (
             ["explain", "--mma", "mma.m16n8k16.f32.bf16"],
             "error: no operand of the MMA is given; expected --a",

@@ -59,6 +59,8 @@ def confirm(
         sink.put((races.render_json if as_json else races.render)(shown, sink.style))
         return shown.status
     refuse_beside("without --order", seeds=seeds, seed=seed, timeout=timeout)
+    if reproducers is not None and reproducers.exists() and not reproducers.is_dir():
+        raise InputError(f"--reproducers: '{str(reproducers)[:200]}' is not a folder", expected="a folder")
     if reproducers is not None:
         reproducers.mkdir(parents=True, exist_ok=True)
     found = confirmed(source, workers, reproducers or Path())

@@ -166,7 +166,8 @@ def derive(
     GEMM on `arch` uses) to `output` (default: f16; the accumulator's type for f64 and integers). It is
     compared `against` "kernel" (another correct one of the same steps, in whatever order of k, split or
     not), "exact" (the exact result), or the path of another kernel. The data are arrays `a` (M, K) and `b`
-    (K, N), or drawn: "uniform" in [0, scale) or "normal". InputError for unusable arguments.
+    (K, N), or drawn: "uniform" in [0, scale) or "normal".
+    Raises InputError for unusable arguments.
     """
     must_be((int, np.integer, NoneType), "a whole number", k=k, promote=promote, seed=seed)
     must_be(str, "text", arch=arch, against=against, data=data, order=order)

@@ -89,10 +89,17 @@ def on_arch(name: str, arch: str) -> str:
 
 
 def encode(values: ArrayLike, format_: str) -> Raw:
-    """`values` rounded to nearest in `format_`, as raw encodings."""
+    """`values` rounded to nearest in `format_` ("f16", "e4m3", ...), as raw encodings.
+
+    Any shape; the result has it, and the unsigned type of that width (uint16 for f16). Raises InputError for
+    an unknown format, and for what is not numbers.
+    """
     return fmt(format_).encode(values)
 
 
 def decode(raw: ArrayLike, format_: str) -> Floats:
-    """The values of raw encodings of `format_`."""
+    """The values of raw encodings of `format_`, as float64 of their shape.
+
+    Raises InputError for an unknown format, and for what is not unsigned integers of its width.
+    """
     return fmt(format_).decode(raw)

@@ -136,9 +136,10 @@ def _in_shared_memory(arch: str, **operands: Memref) -> None:
             continue
         taken = cosize(memref.layout)
         if isinstance(taken, int) and taken * memref.dtype.bits > 8 * most:
+            room = f"at most {most:,} B, which a block of {arch} can have"
             raise InputError(
                 f"{name} takes {taken * memref.dtype.bits // 8:,} B of shared memory",
-                expected=f"at most {most:,} B, which a block of {arch} can have",
+                expected=f"{room}, or {option_of(name)}-space 'gmem'",
             )
 
 
