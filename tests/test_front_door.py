@@ -120,7 +120,7 @@ TILED = ["--atom", "cp.async", "--bits", "128", "--dtype", "bf16"]
         (["synth", "--tile", "(,)", "--src", "gmem (64,64):(64,1)", "--to", "registers"], 2,
          "--tile: unexpected text"),
         (["resources", "gemm", "--format", "x"], 2, "resources has no format 'x'"),
-        (["numerics", "tol", "-K", "64", "--in", ""], 2, "--in is empty; expected input type"),
+        (["numerics", "tol", "-K", "64", "--in", ""], 2, "--in is empty; expected a value: input type"),
         (["numerics", "tol", "-K"], 2, "(see 'layoutcheck numerics tol --help')"),
         (["rule", "uncoalesced"], 0, "LC302 uncoalesced"),
         (["rule", "bank"], 0, "LC301 slow bank-conflict"),
@@ -327,7 +327,8 @@ def test_the_python_page_is_plain_markdown() -> None:
         (["ci", "--yes", "--html", "a", "--sarif", "./a", "."], "error: --html and --sarif write one file"),
         (["check", "--compare"], "(see 'layoutcheck check --help')"),
         (["draw"], "error: nothing to draw"),
-        (["draw", "8:1", "--format", ""], "error: --format is empty; expected svg or text"),
+        (["draw", "8:1", "--format", ""], "error: --format is empty; expected a value: svg or text"),
+        (["explain", "--case", ""], "error: --case is empty"),
         (["lint", ""], "error: one of paths is empty; expected Python files"),
         (["confirm", "issue-2320", "--reproducers", "{script}"], "error: --reproducers: '"),
         (

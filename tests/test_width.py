@@ -25,7 +25,7 @@ LINES = (
     ("explain", "--case", "issue-2320", "--all"),
     ("explain", *TYPES, "--atom", "universal", "--bits", "64"),
     ("explain", "--mma", "mma.m16n8k16.f32.bf16", "--b", "ldmatrix (32,32):(1,32)"),
-    ("explain", "--case", ""),
+    ("explain", "--case"),
     ("rule",),
     ("banks", "S<3,3,3> o 0 o (64,64):(64,1)", "--access", "ldmatrix.x4"),
     ("banks", "(64,64):(64,1)", "--access", "ldmatrix.x4"),

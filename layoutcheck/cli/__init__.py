@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from layoutcheck.cli import arguments
-from layoutcheck.cli.arguments import Command
+from layoutcheck.cli.arguments import WHICH, Command
 from layoutcheck.cli.output import complain, drop
 from layoutcheck.digits import only_python_reads
 from layoutcheck.errors import InputError, LayoutcheckError
@@ -74,7 +74,7 @@ def run(words: Sequence[str] | None = None) -> int:
     for position, word in enumerate(words):
         following = words[position + 1 : position + 2]
         if word == "--case" and (not following or following[0].startswith("--")):
-            words.insert(position + 1, "")  # `--case` alone asks which cases there are
+            words.insert(position + 1, WHICH)
             break
     try:
         status = _dispatch(words)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Command = Callable[..., int]
 
+WHICH = "?"  # of `--case` alone, which asks what cases there are
+
 _WHOLE = re.compile(r"-?[0-9]{1,18}\Z")
 
 
@@ -88,8 +90,8 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
             value: Any = None if equals else True
         else:
             word = text if equals else next(rest, None)
-            if word == "" and flag != "--case":  # of which `run` makes the empty one
-                raise InputError(f"{flag} is empty", expected=options[name][1].help)
+            if word == "":
+                raise InputError(f"{flag} is empty", expected=f"a value: {options[name][1].help}")
             value = _value(kind, word)
         if value is None:
             return None

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.arguments import WHICH, Option
 from layoutcheck.cli.cases import list_cases, outcomes_of_case
 from layoutcheck.cli.mma import asked as asked_mma
 from layoutcheck.cli.options import AtomLayout, Mma, OperandA, OperandB, OperandC, Permutation, format_of
@@ -35,7 +35,7 @@ def draw(
     from layoutcheck.reports.draw import blocks, drawn, drawn_outcomes, outcome_blocks
     from layoutcheck.reports.pictures.svg import document
 
-    if case == "":
+    if case == WHICH:
         return list_cases()
     output = file_of(output)
     check_format("draw", "svg" if format_ is None else format_)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.arguments import WHICH, Option
 from layoutcheck.cli.cases import list_cases, outcomes_of_case
 from layoutcheck.cli.compiler import asked
 from layoutcheck.cli.input import read_text
@@ -69,7 +69,7 @@ def explain(
     from layoutcheck.reports import renderer
     from layoutcheck.reports.outcome import exit_status
 
-    if case == "":
+    if case == WHICH:
         return list_cases()
     pasted = case is None and "dst" not in given and not _is_program(given.get("src") or "")
     if sources is not None and not pasted:
