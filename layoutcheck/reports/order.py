@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.digits import many
-from layoutcheck.findings import SEVERITIES, rank
+from layoutcheck.findings import SEVERITIES, rank, shortened
 from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.pictures.order import drawn_text
@@ -79,7 +79,7 @@ def _finding(finding: KernelFinding, kernels: list[str], style: Style) -> Iterat
             line if " x " not in line else style(line, "bold") for line in drawn_text(finding, style.width)
         )
         yield ""
-    yield from style.wrap(finding.message, "  ")
+    yield from style.wrap(shortened(finding.message), "  ")
     if len(kernels) > 1:
         yield from style.wrap(f"in {len(kernels)} kernels", "  ")
 

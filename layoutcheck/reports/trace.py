@@ -286,13 +286,11 @@ def _weak_bases(judged: JudgedTrace) -> dict[str, int]:
 def counted(judged: JudgedTrace, style: Style) -> Iterator[str]:
     """What was looked at and what was found, in numbers; what was not checked, with the reason."""
     found = summary(judged)
-    verdicts = ", ".join(f"{count} {name}" for name, count in found["verdicts"].items()) or "none"
+    verdicts = ", ".join(f"{count} {name}" for name, count in found["verdicts"].items())
     copies = many(found["copies"], "copy", "copies")
-    yield style(
-        f"{many(found['kernels'], 'kernel')}, {copies} at "
-        f"{many(found['places'], 'place')}, {found['distinct']} distinct: {verdicts}",
-        "bold",
-    )
+    if found["copies"]:
+        copies += f" at {many(found['places'], 'place')}, {found['distinct']} distinct: {verdicts}"
+    yield style(f"{many(found['kernels'], 'kernel')}, {copies}", "bold")
     if found["copies"]:
         yield from style.wrap(tiers(found["pictures"]), "    ", "  ")
     for reason, count in list(found["missing"].items())[:_MOST_REASONS]:
