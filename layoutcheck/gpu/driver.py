@@ -29,7 +29,8 @@ class Device:
         try:
             from cuda.bindings import driver
         except ImportError as error:
-            raise DeviceUnavailable(f"cuda-bindings is not installed: {error}") from None
+            missing = "cuda-bindings is not installed (pip install 'layoutcheck[dsl]')"
+            raise DeviceUnavailable(f"{missing}: {error}") from None
         self.cuda: Any = driver
         try:
             self._call(driver.cuInit(0))
