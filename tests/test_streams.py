@@ -185,7 +185,7 @@ def test_a_file_that_is_read_is_not_written(
 
 _WRITERS = {
     "explain": ["explain", "--case", "issue-2320"],
-    "explain --mma": ["explain", "--mma", "mma.m16n8k16.f32.f16"],
+    "explain --mma": ["explain", "--mma", "mma.m16n8k16.f32.f16", "--a", "(16,16):(16,1)"],
     "lint": ["lint", "k.py"],
     "check": ["check", "--jsonl", "copies.txt"],
     "draw": ["draw", "(8,8):(8,1)"],
@@ -283,11 +283,11 @@ def test_typers_commands_know_a_broken_pipe(words: list[str], monkeypatch: pytes
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
     dropped = []
-    monkeypatch.setattr("layoutcheck.cli._drop_output", lambda: dropped.append(True))
+    monkeypatch.setattr("layoutcheck.cli.drop", lambda stream: dropped.append(stream))
     monkeypatch.setattr(sys.stdout, "write", broken)
     status = run(words)
     monkeypatch.undo()
-    assert status == 141 and dropped == [True]
+    assert status == 141 and dropped == [sys.stdout]
 
 
 def test_a_folder_that_is_gone_is_one_error(

@@ -113,8 +113,8 @@ def examined(
 ) -> tuple[list[Optimum], str]:
     """Ways that cost a copy's part in `ENOUGH` or less, best first; or why none was looked for.
 
-    Predicates count as true. `addresses` are those of the compiler's lowering. A copy that costs less than `ENOUGH` times what its
-    bytes take at least, whatever the tile, needs no search.
+    Predicates count as true. `addresses` are those of the compiler's lowering. A copy that costs less than
+    `ENOUGH` times what its bytes take at least, whatever the tile, needs no search.
     """
     bare = replace(copy, pred=None)
     now = _counts(bare) if addresses is None or bare.tiling is not None else _lowered(addresses)

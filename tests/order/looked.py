@@ -14,7 +14,7 @@ from tests.lowering import SharedLowering
 
 
 def looked(script: Path, arch: str = "sm_90a") -> list[tuple[TracedModule, str, OrderReport]]:
-    """In the order in which they are built for `arch`; no run of the script may fail."""
+    """In the order in which they are built for `arch`, not judged; no run of the script may fail."""
     seen: list[tuple[TracedModule, str, OrderReport]] = []
 
     def look(module: TracedModule, lowered: str, problem: str) -> OrderReport:
@@ -24,7 +24,8 @@ def looked(script: Path, arch: str = "sm_90a") -> list[tuple[TracedModule, str, 
     with SharedLowering(copies=False, order=look) as lowering:
         found = trace_script(str(script), launch=False, arch=arch, timeout_s=120, lowering=lowering)
     assert not found.failures, found.failures
-    return seen
+    built = {id(order): number for number, order in enumerate(found.orders)}
+    return sorted(seen, key=lambda one: built[id(one[2])])
 
 
 def orders_of(kernels: str, folder: Path, count: int, arch: str = "sm_90a") -> tuple[OrderReport, ...]:
