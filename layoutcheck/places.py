@@ -7,6 +7,9 @@ import re
 SOURCES = ("src", "python", "torch-ext")
 """Folders of a repository that hold its packages: the src layout, and Hugging Face's kernel-builder."""
 
+PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "pytest.toml")
+"""Files by which a folder is a project of its own."""
+
 _LIBRARY = re.compile(
     r"[\\/]?nvidia_cutlass_dsl[\\/]"
     r"|(?:site-packages|dsl_packages|python_packages)[\\/]cutlass[\\/]"

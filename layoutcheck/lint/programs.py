@@ -20,10 +20,9 @@ from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase
 from layoutcheck.lint.outlines import COMPILE, Outline, kept_outline
 from layoutcheck.lint.pytest_files import pytest_files
-from layoutcheck.places import SOURCES
+from layoutcheck.places import PROJECT, SOURCES
 from layoutcheck.settings import Settings
 
-_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "pytest.toml")
 _OF_OTHERS = ("__init__.py", "conftest.py", "setup.py", "conf.py")  # run by an import, pytest, pip and Sphinx
 
 
@@ -225,7 +224,7 @@ def _on_path(given: Iterable[str], root: Path) -> Iterator[str]:
 def projects(root: Path, inside: Iterable[str]) -> list[str]:
     """The folders of these files, below the root, that hold a project of their own."""
     folders = {str(folder) for path in inside for folder in PurePosixPath(path).parents} - {"."}
-    return sorted(each for each in folders if any((root / each / name).is_file() for name in _PROJECT))
+    return sorted(each for each in folders if any((root / each / name).is_file() for name in PROJECT))
 
 
 def _entry(

@@ -66,7 +66,7 @@ def test_a_script_of_a_repository_gets_it(tmp_path: Path, words: list[str], mode
 def test_packages_that_are_not_installed_are_found_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, safe: str
 ) -> None:
-    """In `src`, `python` and the root, behind everything else: what is installed stays what it is."""
+    """In `src`, `python`, the root and the file's project, behind all else: what is installed stays so."""
     monkeypatch.setenv("PYTHONSAFEPATH", safe)
     for folder, name in (
         ("src", "here"),
@@ -78,11 +78,15 @@ def test_packages_that_are_not_installed_are_found_last(
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / f"{name}.py").write_text("assert __name__ != 'pytest'\n")
     (tmp_path / "near.py").write_text("")
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "s.py").write_text("import pytest, here, there\npytest.raises\nimport near\n")
+    (tmp_path / "deep" / "tests").mkdir(parents=True)
+    for name in ("pytest.ini", "own.py"):  # a project of its own
+        (tmp_path / "deep" / name).touch()
+    text = "import pytest, here, there\npytest.raises\nimport near, own\n"
+    (tmp_path / "deep" / "tests" / "s.py").write_text(text)
     found = trace_script(
-        "deep/s.py", launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60, spread=True
-    )
+        "deep/tests/s.py", launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60,
+        spread=True,
+    )  # fmt: skip
     assert [one.message for one in found.failures] == (
         ["ModuleNotFoundError: No module named 'near'"] if safe else []
     )
