@@ -184,10 +184,15 @@ def slip(memref: Memref, layout: Layout, indices: IntArray) -> IntArray | None:
     A constant offset o from a swizzled pointer is split into o mod 2P, added before the swizzle, and the
     rest, added after it (P is the swizzle's period, in bytes). The rest is computed in bits and divided as
     an unsigned 32-bit number, so a negative one comes out 2^29 too high (measured in PTX: miscompile h38).
-    Offsets with a dynamic part, offsets of rest coordinates and multiples of 2P are not affected.
+    Offsets with a dynamic part, offsets of rest coordinates and multiples of 2P are not affected. Raises
+    InputError for booleans: 8 of them count as a byte where it is decided whether the swizzle moves them.
     """
     if memref.swizzle is None or memref.swizzle.bits == 0:
         return None
+    if memref.dtype.bits == 1 and indices.any():
+        raise InputError(
+            "where the compiler finds booleans behind a swizzled pointer is not modelled: it counts them as bits"
+        )
     stride = flatten(layout.stride)
     if not any(isinstance(d, int) and d < 0 for d in stride):
         return None

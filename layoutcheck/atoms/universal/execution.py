@@ -82,10 +82,10 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     """4-bit elements and booleans, whose run is counted in whole bytes: a run of one is 0 bytes.
 
     gcd(0, n) being n, a stride that leaves less than a byte does not narrow the vector (miscompile h33).
-    Where such vectors do not divide V, elements are moved one at a time (booleans by their run), as they are
-    under a predicate, and the store of a 4-bit element clears the other one of its byte. Raises CompilerFails
-    for slices that begin inside a byte, InputError for booleans of which it is not known how many go at a
-    time.
+    Where such vectors do not fill bytes or V, elements are moved one at a time (booleans by their run), as
+    they are under a predicate, and the store of a 4-bit element clears the other one of its byte. Raises
+    CompilerFails for slices and elements that begin inside a byte, InputError for booleans of which it is not
+    known how many go at a time.
     """
     bits = copy.src.dtype.bits
     for memref in (copy.src, copy.dst):
@@ -103,25 +103,20 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     span = math.gcd(run_bytes, align)
     n = 8 * span // bits
     both = [v_mode(m.layout) for m in (copy.src, copy.dst)]
-    for v in both if bits == 4 else ():
-        if not _first_mode_contiguous(v) and any(d % 2 for _, d in _leaves(v[0])[1:] if isinstance(d, int)):
-            raise InputError(
-                f"which 4-bit elements of the V {v} the compiler takes at a time is not known: "
-                f"its first mode has an odd stride"
-            )
     for v in both if bits == 1 else ():
-        if (extent := _contiguous(v)) > 1 and (extent % 8 or not _first_mode_contiguous(v)):
+        extent, run = _contiguous(v), _leading(_by_stride(v))[0]
+        if run != extent or (extent > 1 and (extent % 8 or extent < size(v[0]))):
             raise InputError(
                 f"which booleans of the V {v} the compiler takes at a time is not known: its first {extent} "
-                f"do not fill bytes, or are not all of its first mode"
+                f"do not fill bytes, or are not all of its first mode, or of those that lie together"
             )
-    if not span or size(v_mode(copy.src.layout)) % n:
-        return _one_at_a_time(copy, instance, _run(copy))
-    part = size(v_mode(copy.src.layout)[0]) if copy.splits_v else 1
-    if part > 1 and any(_contiguous(v) != size(v) for v in both):  # V[0] by V[0], then joined
-        refuse_chunks(copy, part)
+    if n == 0 or any(size(v[0]) % n for v in both):
+        n = math.gcd(n, *map(_contiguous, both))
+    if bits * n % 8 or size(v_mode(copy.src.layout)) % n:
+        return _one_at_a_time(copy, instance, n)
     refuse_chunks(copy, n)
-    return vectors(copy, instance, chunk_starts(copy, n), 8 * span, math.gcd(span, NIBBLES_MOST_BYTES))
+    width = math.gcd(span, n * bits // 8, NIBBLES_MOST_BYTES)
+    return vectors(copy, instance, chunk_starts(copy, n), bits * n, width)
 
 
 def _one_at_a_time(copy: Copy, instance: Copy, run: int) -> Plan:
@@ -129,9 +124,7 @@ def _one_at_a_time(copy: Copy, instance: Copy, run: int) -> Plan:
     if copy.src.dtype.bits == 1:
         return vectors(copy, instance, chunk_starts(copy, run), run, 1)
     for memref in (copy.src, copy.dst):
-        v = v_mode(memref.layout)
-        leaves = _leaves(v)
-        leaves = leaves[1:] if leaves[0][1] == 1 else leaves  # adjacent elements are counted in bytes
+        leaves = _leaves(v_mode(memref.layout))
         if any(extent != 1 and getattr(d, "divisor", d) % 2 for extent, d in leaves):
             raise CompilerFails(f"{memref.layout} has 4-bit elements that begin inside a byte")
     return vectors(copy, instance, chunk_starts(copy, 1), 8, 1, data_bits=4)
@@ -170,17 +163,8 @@ def _by_stride(v: Layout) -> list[tuple[Any, Any]]:
 
 
 def _run_bytes(v: Layout, bits: int) -> int:
-    """The leading contiguous extent in bytes, and the run in bytes, which counts as 0 below a byte.
-
-    The extent counts as 0, too, where the first of several modes is not contiguous as a whole.
-    """
-    extent, others = _leading(_leaves(v))
-    counted = extent if _first_mode_contiguous(v) else 0
-    return math.gcd(counted * bits // 8, math.gcd(extent, *others) * bits // 8)
-
-
-def _first_mode_contiguous(v: Layout) -> bool:
-    return type(v.shape) is not tuple or _contiguous(v) >= size(v[0])
+    """The run in bytes, which counts as 0 below a byte."""
+    return _leading_run(_by_stride(v)) * bits // 8
 
 
 def _contiguous(v: Layout) -> int:
