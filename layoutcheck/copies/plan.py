@@ -191,7 +191,7 @@ def slip(memref: Memref, layout: Layout, indices: IntArray) -> IntArray | None:
         return None
     if memref.dtype.bits == 1 and indices.any():
         raise InputError(
-            "where the compiler finds booleans behind a swizzled pointer is not modelled: it counts them as bits"
+            "where the compiler finds booleans behind a swizzled pointer is not modelled: they count as bits"
         )
     stride = flatten(layout.stride)
     if not any(isinstance(d, int) and d < 0 for d in stride):

@@ -32,10 +32,12 @@ def find(analysis: Analysis) -> Findings:
     copy = analysis.copy
     if copy.pred is None or "guard" not in occurred(analysis):
         return
-    assert analysis.effect is not None
+    assert analysis.effect is not None and analysis.worst is not None
+    run = analysis.worst.execution
+    bits = analysis.width_bits or run.target.width * run.unit_bits
     yield RULE.finding(
         "the predicate has one entry for each element, but the machine reads one for each vector",
-        f"pred {copy.pred.layout} names an entry for every element; one {analysis.width_bits}-bit instruction moves {analysis.per_instruction} elements and reads only the first of their entries: {analysis.effect['guard']} bytes follow an entry that is not their own.",
+        f"pred {copy.pred.layout} names an entry for every element; one {bits}-bit instruction moves {bits // copy.src.dtype.bits} elements and reads only the first of their entries: {analysis.effect['guard']} bytes follow an entry that is not their own.",
         where(analysis, "guard", "pred"),
         evidence(analysis, "guard"),
     )
