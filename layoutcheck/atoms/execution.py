@@ -76,7 +76,7 @@ def _refuse_spaces(copy: Copy) -> None:
     """
     atom, spaces = copy.atom, (copy.src.space, copy.dst.space)
     own = atom.spaces if atom is not None and copy.op == "copy_atom_call" else None
-    if own is None or own == spaces:
+    if own is None or own == spaces or (atom is not None and atom.family == "register"):
         return
     text = f"{atom} from {spaces[0]} to {spaces[1]}"
     if isinstance(atom, WarpAtom) or spaces[1] == "dsmem" == own[1]:

@@ -24,7 +24,6 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import (
     CompilerFails,
     IntArray,
-    has_inner_rest,
     limit,
     offsets,
     offsets_at,
@@ -210,9 +209,10 @@ def _with_strides(layout: Layout, strides: list[int]) -> Layout:
 def _entries(copy: Copy, starts: IntArray) -> IntArray:
     """The entry of the predicate's mode 0 that guards each chunk: V[1]'s, or else chunk j reads entry j.
 
-    A V whose first mode has one element is no pair for the compiler (measured in PTX).
+    A V whose first mode has one element is no pair for the compiler, nor is one against a flat V on the other
+    side (measured in PTX).
     """
-    if has_inner_rest(copy.src.layout) and size(v_mode(copy.src.layout)[0]) > 1:
+    if copy.splits_v and size(v_mode(copy.src.layout)[0]) > 1:
         return starts // size(v_mode(copy.src.layout)[0])
     return np.arange(starts.size, dtype=np.int64)
 

@@ -17,7 +17,9 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.atoms.compiler import predict
 from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.dsmem import DsmemStore
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy
@@ -233,6 +235,13 @@ ODD = [  # found by random copies that the generators of these tests never drew
     ),
     ("0", "f4E2M1FN smem align<16> ((2,2)):((1,2))", "f4E2M1FN gmem align<16> ((2,2)):((0,4))", None),
     ("0", *("i4 gmem align<64> ((4,4)):((16,1))",) * 2, None),
+    (
+        "st.async",
+        "bf16 rmem align<16> ((24,1),(1,4)):((1,24),(0,24))",
+        "bf16 dsmem align<16> (24,4):(1,32)",
+        "i8 rmem (24,4):(1,24)",
+    ),
+    ("r2s call", "f32 rmem ((1,2)):((0,1))", "f32 dsmem ((1,2)):((0,1))", None),
     ("call", "f32 gmem ((2,1)):((24,0))", "f32 dsmem ((2,1)):((1,0))", None),
 ]
 
@@ -245,10 +254,15 @@ def test_copies_beyond_the_generators(dsl):
         named = {
             "ldmatrix": LdMatrix(f16, 4, False), "stmatrix": StMatrix(f16, 4, False),
             "s2s": BulkCopy("s2s", dtype("i8"), 512), "call": CpAsync(dtype("f32"), 32), "if": None,
+            "st.async": DsmemStore(dtype("bf16"), 128), "r2s call": RegisterCopy("r2s", dtype("f32"), 32),
         }  # fmt: skip
         made = named[atom] if atom in named else UniversalCopy(sides[0].dtype, int(atom))
         copies.append(
-            Copy(made, *sides, op={"if": "basic_copy_if", "call": "copy_atom_call"}.get(atom, "copy"))
+            Copy(
+                made,
+                *sides,
+                op={"if": "basic_copy_if"}.get(atom, "copy_atom_call" if "call" in atom else "copy"),
+            )
         )
     lowered_all = lower(copies, "sm_90a", session=dsl)
     fails = [isinstance(Analysis(copy).obstacle, CompilerFails) for copy in copies]

@@ -129,7 +129,13 @@ def random_im2col(rng: random.Random, most_bytes: int = 1 << 15, wild: bool = Tr
     except (NoMatrix, NoDivision):
         grid = (0, 0)
     coord = (grid[1], grid[0]) if first else grid
-    smem = Memref(element, "smem", described, 1024, swizzle if swizzle and swizzle.bits else None)
+    smem = Memref(
+        element,
+        "smem",
+        described,
+        rng.choice((1024, 1024, 1024, 128, 256, 16)),
+        swizzle if swizzle and swizzle.bits else None,
+    )
     tile = TmaTile(tiler, coord, im2col=im2col)
     atom = TmaCopy("load" if load else "store", element, mode="im2col")
     return Copy(atom, gmem, smem, tma=tile) if load else Copy(atom, smem, gmem, tma=tile)
