@@ -89,12 +89,6 @@ class Space(NamedTuple):
     readers: list[list[Move]]
     direct: list[Direct]
 
-    @property
-    def size(self) -> int:
-        """Plans, were every move to fit every layout."""
-        ways = len(self.layouts) * math.prod(len(slot) for slot in (self.writers, *self.readers))
-        return ways + len(self.direct)
-
 
 def space_of(wanted: Wanted) -> Space:
     """The space of a request."""
