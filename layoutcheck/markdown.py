@@ -98,6 +98,12 @@ class PageRule:
         return f"{text}\n## Example\n\nFlagged:\n\n{flagged}\n\nClean:\n\n{clean}\n"
 
 
+def page_rule(module_doc: str | None, severity: str, flagged: str, clean: str) -> PageRule:
+    """The rule whose code, name, summary and documentation are in its module's docstring."""
+    code, name, summary, doc = heading(module_doc)
+    return PageRule(code, name, severity, summary, doc, Example(flagged, clean))
+
+
 def wrapped(text: str, width: int) -> str:
     """A page in lines of `width` columns; what stands in a fence is only broken where a shell command may be.
 

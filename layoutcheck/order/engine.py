@@ -23,26 +23,13 @@ from layoutcheck.order.watched import Event, Watched
 from layoutcheck.sources.mlir import Operation
 
 LOOK_AHEAD = 4000  # events that lanes not waiting may be ahead of the waiting lanes of their warp
-_LEFT_OUT = (
-    "cp_async",
-    "wgmma",
-    "bulk_store",
-    "st_async",
-    "tc_mma",
-    "tc_copy",
-    "tmem_read",
-    "tmem_write",
-    "tmem_wait",
-    "tmem_free",
-)  # where its place or condition is not known
+_LEFT_OUT = (  # where its place or condition is not known
+    "cp_async", "wgmma", "bulk_store", "st_async", "tc_mma", "tc_copy", "tmem_read", "tmem_write",
+    "tmem_wait", "tmem_free",
+)  # fmt: skip
 _ANYWHERE = ("elect", "warp_sync", "cp_commit", "cp_wait", "bulk_commit", "bulk_wait", "fence", "fence_proxy")
-_MEETING = (
-    "barrier",
-    "barrier_arrive",
-    "warp_sync",
-    "cluster_arrive",
-    "cluster_wait",
-)  # orders a warp's lanes
+# What orders a warp's lanes.
+_MEETING = ("barrier", "barrier_arrive", "warp_sync", "cluster_arrive", "cluster_wait")
 _GIVING = (*_MEETING, "mbar_arrive", "cp_arrive")
 
 Handler = Callable[[Warp, int, Event, int], bool]

@@ -173,10 +173,6 @@ class Rendezvous:
         """What a barrier that never completes waits for."""
         for (block, number), barrier in self.barriers.items():
             if block == party.block and any(who.event is party.event for _, _, who in barrier.waiting):
-                return {
-                    "what": "barrier",
-                    "id": number,
-                    "expected": barrier.expected,
-                    "arrived": barrier.arrived,
-                }
+                counts = {"expected": barrier.expected, "arrived": barrier.arrived}
+                return {"what": "barrier", "id": number, **counts}
         return {"what": "cluster"} if party.event.meaning.kind == "cluster_wait" else {}

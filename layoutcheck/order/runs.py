@@ -192,15 +192,12 @@ def _shorter(usual: Cluster) -> list[Run]:
 
 def _ending(usual: Cluster, blocks: list[Watched]) -> WatchedKernel | None:
     """`ending`, within a time of its own."""
-    return _within(
-        usual.budget,
-        lambda time: ending(
-            usual.kernel,
-            blocks,
-            lambda other: replace(usual, kernel=other, tiles=MOST_TURNS, budget=time).sure(),
-            time,
-        ),
-    )
+
+    def search(time: Budget) -> WatchedKernel | None:
+        cluster = replace(usual, tiles=MOST_TURNS, budget=time)
+        return ending(usual.kernel, blocks, lambda other: replace(cluster, kernel=other).sure(), time)
+
+    return _within(usual.budget, search)
 
 
 def _within(budget: Budget, search: Callable[[Budget], WatchedKernel | None]) -> WatchedKernel | None:

@@ -22,8 +22,8 @@ is given, for the partition, the `retile` and the copy.
 
 from __future__ import annotations
 
+from layoutcheck.markdown import page_rule
 from layoutcheck.operands.check import Filling
-from layoutcheck.operands.rules.rule import make_rule
 
 
 def tell(letter: str, filling: Filling) -> tuple[str, str]:
@@ -58,4 +58,4 @@ cute.copy(copy_b, thr_b.partition_S(sB), thr_b.retile(rB))
 cute.gemm(tiled_mma, acc, rA, rB, acc)
 """
 
-RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)
+RULE = page_rule(__doc__, "wrong", FLAGGED, CLEAN)

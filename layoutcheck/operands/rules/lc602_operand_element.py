@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.operands.rules.rule import make_rule
+from layoutcheck.markdown import page_rule
 
 
 def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
@@ -83,4 +83,4 @@ cute.copy(copy_s2r, thr_a.partition_S(sA), thr_a.retile(rA))
 cute.gemm(tiled_mma, acc, rA, rB, acc)
 """
 
-RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)
+RULE = page_rule(__doc__, "wrong", FLAGGED, CLEAN)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.operands.rules.rule import make_rule
+from layoutcheck.markdown import page_rule
 
 
 def tell(facts: dict[str, Any]) -> tuple[str, str]:
@@ -48,4 +48,4 @@ cute.copy(copy_b, sB_view[None, None, k], rB_view[None, None, k])
 cute.gemm(tiled_mma, acc, rA[None, None, k], rB[None, None, k], acc)
 """
 
-RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)
+RULE = page_rule(__doc__, "wrong", FLAGGED, CLEAN)

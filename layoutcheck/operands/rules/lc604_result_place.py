@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.operands.rules.rule import make_rule
+from layoutcheck.markdown import page_rule
 
 
 def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
@@ -66,4 +66,4 @@ cute.gemm(tiled_mma, acc, rA, rB, acc)
 cute.copy(store, acc, tiled_mma.get_slice(tidx).partition_C(gC))
 """
 
-RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)
+RULE = page_rule(__doc__, "wrong", FLAGGED, CLEAN)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.operands.rules.rule import make_rule
+from layoutcheck.markdown import page_rule
 
 
 def tell(facts: dict[str, Any]) -> tuple[str, str]:
@@ -51,4 +51,4 @@ cute.copy(copy_g2s, tAgA, thr_copy.partition_D(tile))
 cute.copy(ldmatrix, thr_matrix.partition_S(tile), registers)
 """
 
-RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)
+RULE = page_rule(__doc__, "wrong", FLAGGED, CLEAN)

@@ -22,8 +22,8 @@ operation's `OperandMajorMode` is wrong.
 
 from __future__ import annotations
 
+from layoutcheck.markdown import page_rule
 from layoutcheck.operands.answers import OperandAnswer
-from layoutcheck.operands.rules.rule import make_rule
 
 
 def tell(answer: OperandAnswer) -> tuple[str, str]:
@@ -46,4 +46,4 @@ sA = smem.allocate_tensor(cutlass.Float16, layout.outer, byte_alignment=1024, sw
 tCrA = tiled_mma.make_fragment_A(thr_mma.partition_A(sA))
 """
 
-RULE = make_rule(__doc__, "rejected", FLAGGED, CLEAN)
+RULE = page_rule(__doc__, "rejected", FLAGGED, CLEAN)

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.operands.rules.rule import make_rule
+from layoutcheck.markdown import page_rule
 
 
 def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
@@ -68,4 +68,4 @@ cute.copy(tma_atom_b, tBgB[None, k], tBsB[None, stage], tma_bar_ptr=barrier)
 cute.gemm(tiled_mma, acc, tCrA[None, None, None, stage], tCrB[None, None, None, stage], acc)
 """
 
-RULE = make_rule(__doc__, "note", FLAGGED, CLEAN)
+RULE = page_rule(__doc__, "note", FLAGGED, CLEAN)

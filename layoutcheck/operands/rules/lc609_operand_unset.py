@@ -26,7 +26,7 @@ the first k-block, and to True after it. If an operand is named, copy it into it
 
 from __future__ import annotations
 
-from layoutcheck.operands.rules.rule import make_rule
+from layoutcheck.markdown import page_rule
 
 
 def tell(letter: str, instruction: str) -> tuple[str, str]:
@@ -58,4 +58,4 @@ for k in cutlass.range(k_blocks):
     cute.gemm(tiled_mma, acc, rA[None, None, k], rB[None, None, k], acc)
 """
 
-RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)
+RULE = page_rule(__doc__, "wrong", FLAGGED, CLEAN)

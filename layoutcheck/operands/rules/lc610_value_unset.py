@@ -48,7 +48,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.operands.rules.rule import make_rule
+from layoutcheck.markdown import page_rule
 
 
 def tell(facts: dict[str, Any]) -> tuple[str, str]:
@@ -100,4 +100,4 @@ total = fragment.load().reduce(cute.ReductionOp.ADD, cutlass.Float32(0.0), 0)
 sums[block] = cute.arch.warp_reduction_sum(total)
 """
 
-RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)
+RULE = page_rule(__doc__, "wrong", FLAGGED, CLEAN)

@@ -38,8 +38,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from layoutcheck.markdown import page_rule
 from layoutcheck.operands.rules.lc610_value_unset import conditions
-from layoutcheck.operands.rules.rule import make_rule
 
 
 def tell(facts: dict[str, Any]) -> tuple[str, str]:
@@ -76,4 +76,4 @@ squares = (centred.load() * centred.load()).reduce(cute.ReductionOp.ADD, cutlass
 variance = cute.arch.warp_reduction_sum(squares) / n
 """
 
-RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)
+RULE = page_rule(__doc__, "wrong", FLAGGED, CLEAN)
