@@ -41,7 +41,7 @@ from layoutcheck.order.read_swizzled import read_swizzled
 from layoutcheck.order.recorder import TooManyEvents
 from layoutcheck.order.register_limits import register_limits
 from layoutcheck.order.replays import Replays
-from layoutcheck.order.runs import SURPRISES, Cluster, Run, runs
+from layoutcheck.order.runs import SURPRISES, Run, runs
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.tensor_memory import tensor_memory
 from layoutcheck.order.trips import trips
@@ -244,7 +244,7 @@ def _notes(kernel: WatchedKernel, replays: Replays, calls: Calls) -> None:
             replays.tell(outside_boxes(kernel, block, calls, replays.budget), launched=True)
         scopes = kernel.launch.cluster != (1, 1, 1) and any(meaning.facts.get("scope") for meaning in found)
         if scopes and not replays.problem:
-            replays.tell(replays.narrow(Cluster(kernel, 0, replays.budget).watch()), launched=True)
+            replays.tell(replays.narrow(), launched=True)
 
 
 def _within(kernel: WatchedKernel) -> bool:

@@ -38,6 +38,7 @@ class Replays:
         self.findings: dict[object, KernelFinding] = {}
         self.problem = ""
         self.events = 0
+        self.first: tuple[list[Watched], Outcome] | None = None  # the kernel as launched, warps forwards
         self.unchecked: set[str] = set()
         self.met = set[Operation | None]()  # what blocks did in any run
         self.trips: list[int] = []  # tried so far, the usual one first
@@ -64,6 +65,7 @@ class Replays:
         for backwards in orders:
             outcome = run(blocks, self.transfers, backwards, self.budget)
             self.events = max(self.events, outcome.events)
+            self.first = self.first or (blocks, outcome)
             outcome.past_cut |= not alike
             if outcome.past_cut and longer is not None and any(p.kind in _ENDLESS for p in outcome.problems):
                 outcome.past_cut = self._only_seems(outcome, longer(), backwards)
@@ -131,12 +133,16 @@ class Replays:
                 yield from run.with_numbers(call)
         yield from run.with_other_numbers()
 
-    def narrow(self, blocks: list[Watched]) -> list[Problem]:
+    def narrow(self) -> list[Problem]:
         """What one block writes and another one uses, ordered only by arrivals of too narrow a scope.
 
         Two replays differ in these arrivals alone: one breaks off what they order. Raises OutOfTime.
         """
-        usual = run(blocks, self.transfers, False, self.budget, gathers=True)
+        if self.first is None:
+            return []
+        blocks, usual = self.first
+        if any(event.gathers for block in blocks for event in block.events):
+            usual = run(blocks, self.transfers, False, self.budget, gathers=True)
         if not usual.narrow or usual.stopped:
             return []
         by_scopes = run(blocks, self.transfers, False, self.budget, gathers=True, by_scopes=True)
