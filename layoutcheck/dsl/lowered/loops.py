@@ -32,12 +32,7 @@ MOST_STEPS = 40_000  # operations of one outermost loop; once they are spent its
 MOST_CONSECUTIVE = 600_000  # the same where all iterations run in full
 _GUESSED = "a loop that ends by a value loaded at run time is followed for some turns"
 _BOUNDS = re.compile(r"\.(?:(?:min|max|rem)[su]i|and|sh[rl])|select")  # of an integer that is made
-_BELOW = {
-    2: 1,
-    3: 0,
-    6: 1,
-    7: 0,
-}  # arith.cmpi's predicates for "less": what a number is below a bound, at least
+_BELOW = {2: 1, 3: 0, 6: 1, 7: 0}  # how far below a bound a number is at least, by arith.cmpi's predicate
 CUT_SHORT = "a loop was cut short: a value that it ends by was assumed, or it is long"
 
 
@@ -93,9 +88,10 @@ class _For:
         flow.move(self.leave, bits)
 
     def _least(self, start: Any, stride: Any) -> int:
-        """The turns that it has at least with other numbers, as far as constants do not bound its end."""
-        least = self.flow.least_turns
+        """The turns that it has at least with other numbers, as far as constants do not bound them."""
+        least, given = self.flow.least_turns, (self.bounds[0], self.bounds[2])
         free = self.end == inf or not isinstance(start, int) or not isinstance(stride, int) or stride < 1
+        free = free or self.flow.machine.rests_of(given) != 0
         return least if free or not least else max(0, min(least, -(-(int(self.end) - start) // stride)))
 
     def _turns(self, trips: Any, count: int, once: Callable[[int, list[Step]], None]) -> None:
@@ -219,13 +215,13 @@ class _While:
 
 
 def _could_go_on(flow: Flow, condition: Value) -> Callable[[], bool]:
-    """Whether a condition can hold with other numbers of the host: constants may bound what is compared."""
-    made, values = condition.definition, flow.machine.values
+    """Whether a condition can hold with other numbers of the host: constants may exclude it."""
+    made, machine = condition.definition, flow.machine
     below = _BELOW.get(integer(made.attributes.get("predicate", "")) or 0) if made is not None else None
     if made is None or made.name != "arith.cmpi" or below is None:
         return lambda: True
     slot, least = flow.slots[made.operands[0]], most(made.operands[1]) - below
-    return lambda: bool(np.min(number(values[slot])) <= least)
+    return lambda: bool(machine.provenance[slot] or np.min(number(machine.values[slot])) <= least)
 
 
 def _may_go_on(flow: Flow, loop: Operation, condition: Value) -> Callable[[], bool]:

@@ -9,7 +9,7 @@ from layoutcheck.sources.mlir import Operation, Value, integer
 
 _DEEP = 12
 _SAME = ("extsi", "extui", "trunci", "index_cast", "index_castui")
-_LESS = (2, 3, 6, 7)  # arith.cmpi's predicates
+_LESS, _GREATER = (2, 3, 6, 7), (4, 5, 8, 9)  # arith.cmpi's predicates
 
 
 def most(value: Value, deep: int = _DEEP) -> float:
@@ -38,5 +38,6 @@ def most(value: Value, deep: int = _DEEP) -> float:
 
 def _smaller(condition: Operation, either: list[Value]) -> bool:
     """Whether a choice takes the smaller of the two numbers that its condition compares."""
-    less = integer(condition.attributes.get("predicate", "")) in _LESS
-    return condition.name == "arith.cmpi" and condition.operands == (either if less else either[::-1])
+    predicate = integer(condition.attributes.get("predicate", ""))
+    smaller = either if predicate in _LESS else either[::-1] if predicate in _GREATER else None
+    return condition.name == "arith.cmpi" and condition.operands == smaller

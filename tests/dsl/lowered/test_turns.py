@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import pytest
 
 from layoutcheck.dsl.lowered import resolve
+from layoutcheck.dsl.lowered.most import most
 from layoutcheck.judge import judge_traced
+from layoutcheck.sources.mlir import parse
 from tests.dsl.lowered.conftest import Traced
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -53,6 +56,9 @@ def k(atom: cute.CopyAtom, src: cute.Tensor, out: cute.Tensor, n: cutlass.Int32,
             cute.copy(atom, source[None, block, 0], there[None, stage], tma_bar_ptr=bar)
     elif cutlass.const_expr(kind.endswith("while")):
         i = cutlass.Int32(0) if cutlass.const_expr(kind == "one while") else block
+        if cutlass.const_expr(kind == "late while"):
+            i = n
+            n = cutlass.Int32(4)
         while i < n:
             if tidx == 0:
                 turn(atom, source, (there, ring), out, pipe, (producer, consumer), i, tidx)
@@ -60,8 +66,13 @@ def k(atom: cute.CopyAtom, src: cute.Tensor, out: cute.Tensor, n: cutlass.Int32,
                 consumer.advance()
             i = i + blocks
     else:
-        stop = block + 1 if cutlass.const_expr(kind == "once") else n
-        start = 0 if cutlass.const_expr(kind == "one") else block
+        start, stop = block, n
+        if cutlass.const_expr(kind == "once"):
+            stop = block + 1
+        if cutlass.const_expr(kind == "one"):
+            start = 0
+        if cutlass.const_expr(kind == "late"):
+            start, stop = n, 4
         for i in cutlass.range(start, stop, blocks if cutlass.const_expr(kind == "for") else 1):
             if tidx == 0:
                 turn(atom, source, (there, ring), out, pipe, (producer, consumer), i, tidx)
@@ -74,7 +85,7 @@ def h(src: cute.Tensor, out: cute.Tensor, n: cutlass.Int32, grid: cutlass.Int32,
     atom, tensor = cpasync.make_tiled_tma_atom(one, src, cute.make_layout((1, width)), (1, width))
     k(atom, tensor, out, n, width, kind).launch(grid=[grid, 1, 1], block=[32, 1, 1])
 for width, kind in ((8, "for"), (8, "while"), (32, "for"), (8, "once"), (8, "block"), (8, "argument"),
-                    (8, "one"), (8, "one while")):
+                    (8, "one"), (8, "one while"), (8, "late"), (8, "late while")):
     rows = (cute.sym_int(), width)
     src = make_fake_compact_tensor(cutlass.Float32, rows, stride_order=(1, 0), assumed_align=16)
     out = make_fake_compact_tensor(cutlass.Float32, rows[:1], assumed_align=16)
@@ -85,7 +96,7 @@ for width, kind in ((8, "for"), (8, "while"), (32, "for"), (8, "once"), (8, "blo
 def test_every_stage_of_a_ring_is_aligned_for_tma(traced: Traced) -> None:
     """torch's scatter_add before PyTorch's pull request 184554: stages of 32 bytes, side by side."""
     found = traced(PROGRAM)
-    assert not found.failures and len(found.copies) == 8, found.failures
+    assert not found.failures and len(found.copies) == 10, found.failures
     told = []
     for one in found.copies:
         report = judge_traced(one, fixes_for=())
@@ -94,7 +105,7 @@ def test_every_stage_of_a_ring_is_aligned_for_tma(traced: Traced) -> None:
             (one.box_align, report.verdict, [f.code for f in report.findings if f.severity != "note"])
         )
     faults, right, open_to_callers = (32, "wrong", ["LC235"]), (128, "legal", []), (0, "unknown", ["LC235"])
-    assert told == [faults, faults, right, right, faults, open_to_callers, right, right]
+    assert told == [faults, faults, right, right, faults, open_to_callers, right, right, faults, faults]
 
 
 def test_what_came_before_an_evaluation_that_fails_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,3 +116,22 @@ def test_what_came_before_an_evaluation_that_fails_counts(monkeypatch: pytest.Mo
     monkeypatch.setattr(resolve, "in_turns", turns)
     kernel: Any = (True, {})
     assert resolve._in_turns(kernel) == [kernel]
+
+
+@pytest.mark.parametrize(
+    ("predicate", "chosen", "bound"),
+    [
+        (2, "%0, %1", 4), (2, "%1, %0", inf), (4, "%1, %0", 4), (4, "%0, %1", inf), (0, "%1, %0", inf),
+        (1, "%0, %1", inf),
+    ],
+)  # fmt: skip
+def test_the_smaller_of_two_numbers_is_bounded_by_either(predicate: int, chosen: str, bound: float) -> None:
+    """Which a choice by their equality is not: slt is 2, sgt 4, eq 0, ne 1."""
+    text = f"""
+%0 = "some.value"() : () -> i32
+%1 = "arith.constant"() <{{value = 4 : i32}}> : () -> i32
+%2 = "arith.cmpi"(%0, %1) <{{predicate = {predicate} : i64}}> : (i32, i32) -> i1
+%3 = "arith.select"(%2, {chosen}) : (i1, i32, i32) -> i32
+"""
+    *_, choice = parse(text).walk()
+    assert most(choice.results[0]) == bound
