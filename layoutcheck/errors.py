@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 _OPTION = re.compile(r"--([a-z][a-z0-9-]*)")
-_VALUE = re.compile(r"= (?!and\b|or\b|alone\b|with\b)('[^']*'|[\w.]+)")  # `--arch sm_80`, renamed
+_GIVEN = re.compile(_OPTION.pattern + r"(?: (?!(?:and|or|alone|with)\b)('[^']*'|[\w.]+))?")  # `--arch sm_80`
 _SHOWN = 200  # characters of a word, such as the path of a file
 _LONG = re.compile(r"\S{400,}")
 _CONTEXT = 60  # characters of input kept on each side of the place, so that a 10 MB paste stays one line
@@ -63,8 +63,11 @@ class InputError(LayoutcheckError, ValueError):
 
     def in_python(self) -> InputError:
         """The same error in Python's terms: `--src-space` as `src_space`, or `src_space=` if expected."""
-        found = self._renamed("{}", "{}=")
-        said = found.expected and _VALUE.sub(lambda value: f"={_quoted(value[1])}", found.expected)
+
+        def argument(option: re.Match[str]) -> str:
+            return f"{option[1].replace('-', '_')}={_quoted(option[2] or '')}"
+
+        found, said = self._renamed("{}", "{}"), self.expected and _GIVEN.sub(argument, self.expected)
         return InputError(found.message, text=found.text, start=found.start, end=found.end, expected=said)
 
     def in_json(self) -> InputError:
@@ -91,8 +94,8 @@ class InputError(LayoutcheckError, ValueError):
 
 
 def _quoted(value: str) -> str:
-    """A value of an option as Python writes it: a number, or a text in quotes."""
-    return value if re.match(r"[0-9]+\Z|'", value) else f"'{value}'"
+    """A value of an option as Python writes it: a number, or a text in quotes; nothing for none."""
+    return value if re.match(r"[0-9]*\Z|'", value) else f"'{value}'"
 
 
 @contextmanager

@@ -78,6 +78,8 @@ def test_errors_name_arguments_not_options() -> None:
         lc.check(*TILE[:2], "tma_load", dtype="bf16", tiler="(0,1)")
     with pytest.raises(lc.InputError, match="expected arch='sm_75' or later"):
         lc.synthesize((64, 64), "gmem (?,?):(1,?)", "ldmatrix", arch="sm_70")
+    for said in ("|shift| >= bits", "k = 4"):  # no options
+        assert lc.InputError("", expected=said).in_python().expected == said
     assert "--" not in lc.canonical("S<3,4,3> o 0 o (64,64):(64,1)", "f16").reason
 
 
