@@ -32,8 +32,8 @@ class Outline:
     `exports` what it makes of them (name -> dotted name) and defines (name -> ""), `kernels` whether it uses
     the DSL's builders, `tests` whether it defines tests, `main` whether it asks for `__main__`,
     `calls` the functions that it calls as it is imported: dotted names, "" for one of its own. `takes` are
-    the parameters of its tests, and `gives` its fixtures: the names that each uses of other modules, "" for
-    one of its own, and its parameters behind an @.
+    the parameters of its tests and fixtures, and `gives` its fixtures: the names that each uses of other
+    modules, "" for one of its own, and its parameters behind an @.
     """
 
     names: tuple[str, ...] = ()
@@ -113,11 +113,11 @@ def _is_tests(node: ast.stmt) -> bool:
 
 
 def _parameters(node: ast.stmt) -> Iterator[ast.arg]:
-    """What the tests in a statement of a file take."""
+    """What the tests and fixtures in a statement of a file take."""
     if isinstance(node, ast.ClassDef):
         for each in node.body:
             yield from _parameters(each)
-    elif isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+    elif isinstance(node, ast.FunctionDef) and (node.name.startswith("test") or _is_fixture(node)):
         yield from (*node.args.args, *node.args.kwonlyargs)
 
 
