@@ -129,8 +129,8 @@ KEPT: dict[str, tuple[Written, str, str]] = {
             swizzled("(((2, 4), 2), 64), stride=(((16, 1), 8), 32)", "[None, tid % 64]"),
             "copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), T), mine, frag)",
         ),
-        "wrong",  # the lowering shows the fault, where the model is silent
-        "LC901",
+        "wrong",
+        "LC202",
     ),
     "a composed layout whose pitch steps past its swizzle": (
         written(
