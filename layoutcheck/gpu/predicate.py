@@ -43,12 +43,12 @@ class Predicate:
 
 
 def predicate_of(
-    copy: Copy, instance: Copy, done: Execution, asked: Intent, mixed: bool, alone: int | None = None
+    copy: Copy, instance: Copy, done: Execution, asked: Intent, mixed: bool, alone: IntArray | None = None
 ) -> Predicate:
     """The predicates of a copy's threads.
 
     Where not `mixed`, all entries within the tile are true, so that nothing that goes wrong is switched off.
-    Else some are, or entry `alone`.
+    Else some are, or the entries `alone`.
     Raises NotRunnable for a predicate in shared memory, or too large.
     """
     threads = max(done.src.shape[1], asked.src.shape[1])  # a block may be smaller than what its tile asks for
@@ -66,7 +66,7 @@ def predicate_of(
     warps = isinstance(copy.atom, WarpAtom)  # all lanes issue such an instruction, or none
     if mixed:
         number = np.arange(count) + np.arange(threads)[:, None] * (not warps)
-        truth = number % 3 != 1 if alone is None else np.tile(np.arange(count) == alone, (threads, 1))
+        truth = number % 3 != 1 if alone is None else np.tile(np.isin(np.arange(count), alone), (threads, 1))
     entries, beyond = pred_of_elements(instance), excess(instance, threads)
     if entries is None or beyond is None or warps or done.pred is None or entries.size != beyond.shape[0]:
         beyond = None

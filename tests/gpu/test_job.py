@@ -208,3 +208,12 @@ def test_every_hole_can_be_told_from_its_twin(name: str) -> None:
     assert (good.predicted[determined] == good.asked[determined]).all()
     shared = make_job(broken).shared
     assert shared is None or shared.base >= SHARED_BASE
+
+
+def test_a_place_that_two_cp_async_write_shows_whose_entries_they_read() -> None:
+    """Entries 0 and 8 are read. Of element 1 entries 1 and 9 are asked: alone both ask for data there."""
+    pred = '!cute.memref<i8, rmem, align<32>, "(8,2):(1,8)">'
+    job = make_job(copy("(8,2):(1,0)", "(8,2):(1,0)", pred=pred))
+    place = slice(job.dst.origin, job.dst.origin + 16)
+    assert (job.predicted[place] == ZERO).all()
+    assert (job.asked[place] >= 0).tolist() == [False] * 2 + [True] * 2 + [False] * 12

@@ -124,9 +124,6 @@ class Comparer:
         split = want_at[1:][torn]
         self.contents(index[written], want_at[written], want[written], final[at], writer[at], split)
         keep = written & ~_is_in(want_at, split)
-        if self.execution.zero_fills:  # a false entry writes as well: of several the last one decides
-            order, got_at = writer, final_at
-            keep &= alone & np.append(~again, True)
         kept = _is_in(got_at, want_at[keep])
         self.guards(index[keep], want_at[keep], order[kept], got_at[kept])
         return repeated
@@ -167,7 +164,7 @@ class Comparer:
     def contents(
         self, index: IntArray, at: IntArray, want: IntArray, final: IntArray, writer: IntArray, torn: IntArray
     ) -> None:
-        """Units that were written: with what, and under which predicate."""
+        """Units that were written with something else than asked; of `torn` ones two things are asked."""
         wrong = final != want
         if torn.size:
             wrong &= ~_is_in(at, torn)
@@ -181,7 +178,10 @@ class Comparer:
             self.add("wrong", distinct(at[bad]) * self.grain, first)
 
     def guards(self, index: IntArray, at: IntArray, order: IntArray, got_at: IntArray) -> None:
-        """Units that follow other entries of the predicate than asked: any true one of them writes it."""
+        """Units that follow other entries of the predicate than asked: any true one of them writes it.
+
+        Where false ones write zeros, entries that differ leave nothing certain: one in common is enough.
+        """
         pred = self.execution.pred
         if pred is None or self.intent.pred is None:
             return
@@ -191,8 +191,11 @@ class Comparer:
         units, unit = np.unique(np.concatenate([at, got_at]), return_inverse=True)
         pair = unit * entries.size + entry
         asks, does = np.unique(pair[: at.size]), np.unique(pair[at.size :])
-        odd = np.concatenate([asks[~_is_in(asks, does)], does[~_is_in(does, asks)]])
-        odd = odd[_is_in(units[odd // max(1, entries.size)], at)]
+        lost, odd = asks[~_is_in(asks, does)], does[~_is_in(does, asks)]
+        if self.execution.zero_fills:
+            odd = odd[~_is_in(odd // entries.size, asks[_is_in(asks, does)] // entries.size)]
+        else:
+            odd = np.concatenate([lost, odd])
         if odd.size:
             strange, own = units[odd[0] // entries.size], int(entries[odd[0] % entries.size])
             i, j = np.searchsorted(at, strange), np.searchsorted(got_at, strange, side="right") - 1
