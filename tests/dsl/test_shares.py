@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from layoutcheck.dsl import failed_tests, identity, shares
+from layoutcheck.dsl import failed_tests, identity, shares, thin
 from layoutcheck.dsl import helpers as helping
 from layoutcheck.dsl.called import MOST
 from layoutcheck.dsl.collect import Collector
@@ -184,12 +185,13 @@ pytest.main(["-p", "no:cacheprovider", "-q", "test_it.py", *sys.argv[2:]], plugi
 
 
 @pytest.mark.parametrize(
-    ("more", "told"), [(("-k", "many"), [5, 24]), (("-k", "one"), [1, 1]), (("stop",), [6])]
+    ("more", "told"),
+    [(("-k", "many"), [5, 24]), (("-k", "one"), [1, 1]), (("stop",), [6]), (("test_it.py::test_one",), [25])],
 )
 def test_of_very_many_tests_a_part_comes_first(
     tmp_path: Path, more: tuple[str, ...], told: list[int]
 ) -> None:
-    """Then each of the others, once; a session that ends between is not seen to its end."""
+    """Then each of the others, once, unless tests are named; one that ends between is not seen to its end."""
     (tmp_path / "taken" / PRESENT).mkdir(parents=True)
     (tmp_path / "test_it.py").write_text(MANY)
     words = ["stop"] if "stop" in more else ["", *more]
@@ -199,6 +201,14 @@ def test_of_very_many_tests_a_part_comes_first(
     ran = [text for word, text in said if word == "ran"]
     assert len(set(ran)) == len(ran) == (1 if "stop" in more else told[-1])
     assert [text for word, text in said if word == "over"] == ["False", str("stop" not in more)]
+
+
+def test_the_part_that_comes_first_has_every_value_of_each_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thin, "MOST", 64)
+    product = list(itertools.product(range(4), range(8), range(64)))
+    first = thin.part(product, "test_it.py::test_many")
+    assert first == sorted(set(first)) == thin.part(product, "test_it.py::test_many") and len(first) == 64
+    assert [len({call[at] for call in first}) for at in range(2)] == [4, 8]
 
 
 def test_a_test_that_interrupts_pytest_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
