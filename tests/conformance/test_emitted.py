@@ -28,6 +28,7 @@ from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.verifier import verify
+from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance import drawn
 from tests.conformance.emitted import narrow_vectors, sub_byte_copy
@@ -195,6 +196,8 @@ FRAGMENT = "f16 rmem ((8,2),2):((1,8),16)"
 PAIR = "f16 gmem align<16> ((8,2)):((1,16))", "f16 smem align<16> ((8,2)):((1,8))"
 ODD = [  # found by random copies that the generators of these tests never drew
     ("ldmatrix", ROWS, FRAGMENT, "i8 rmem (2,2):(1,2)"),
+    ("ldmatrix", ROWS, FRAGMENT, "f32 rmem (2,2):(1,2)"),
+    ("8", "i1 smem align<128> S<1,3,3> (16,2):(1,64)", "i1 rmem align<16> (16,2):(1,64)", None),
     ("stmatrix", FRAGMENT, ROWS, "i1 gmem (2,2):(0,1)"),
     ("stmatrix", "f16 rmem (8):(-1)", "f16 smem align<16> (8):(1)", None),
     ("128", *PAIR, "f8E4M3FN smem (2):(1)"),
@@ -267,8 +270,10 @@ def test_copies_beyond_the_generators(dsl):
     lowered_all = lower(copies, "sm_90a", session=dsl)
     fails = [isinstance(Analysis(copy).obstacle, CompilerFails) for copy in copies]
     assert fails == [lowered.ptx is None for lowered in lowered_all]
-    assert sum(fails) == 7
-    assert agree(copies, dsl).total() == len(copies) - 7
+    assert sum(fails) == 8
+    unknown = [str(copy.src.dtype) for copy in copies if type(Analysis(copy).obstacle) is InputError]
+    assert unknown == ["i1"]  # whose place behind a swizzled pointer is not modelled
+    assert agree(copies, dsl).total() == len(copies) - 9
 
 
 def test_the_loop_of_basic_copy_if_reads_booleans_of_registers_only(dsl):
