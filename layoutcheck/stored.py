@@ -13,9 +13,10 @@ Read = Callable[[Any], Any]
 
 @cache
 def reader(kind: Any) -> Read:
-    """What makes a value of this type of its JSON.
+    """A function that makes a value of this type of its JSON.
 
-    That raises KeyError, TypeError or ValueError for another dataclass's.
+    It raises KeyError, TypeError or ValueError for that of another dataclass. Types other than dataclasses,
+    tuples, sets and one of these or None are left as they are.
     """
     origin, inside = get_origin(kind), get_args(kind)
     if is_dataclass(kind):

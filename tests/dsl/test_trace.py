@@ -220,7 +220,9 @@ def test_a_trace_is_written_and_read_back(raising: Trace) -> None:
     assert sorted(map(repr, again.copies)) == sorted(map(repr, raising.copies))
     assert (again.kernels, again.failures, again.notes) == (raising.kernels, raising.failures, raising.notes)
     assert sum(one.count for one in distinct(again)) == len(raising.copies)
-    for broken in ([], ["{}"], ["[1]"], ['{"trace": 1}'], ["nonsense"]):
+    head = json.loads(next(to_lines(raising)))
+    less = [[json.dumps({k: v for k, v in head.items() if k != gone})] for gone in ("skipped", "trace")]
+    for broken in ([], ["{}"], ["[1]"], ['{"trace": 2}'], ["nonsense"], *less):
         with pytest.raises(InputError):
             from_lines(broken)
 
