@@ -42,12 +42,8 @@ _VERIFIER = tables.called("dsl.other-verifier")
 _OF_THE_DSL = _RAISED, _ASSERTED, _RAISED_BY_PYTHON, answering.CODED, answering.CODE_ALONE, _VERIFIER
 _OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
 _REFUSALS = ("cpp.launch-refused", "cpp.problem-refused", "cuda.invalid-launch")
-_OF_LAWS = (
-    *whose.FAULTS,
-    *_REFUSALS,
-    "cpp.copy-does-not-vectorize",
-    "cpp.shape-div",
-)  # which have many causes
+# Those that have many causes.
+_OF_LAWS = (*whose.FAULTS, *_REFUSALS, "cpp.copy-does-not-vectorize", "cpp.shape-div")
 _OF_CLAIMS = ("dsl.compiler-died", "dsl.launcher-died")  # in which no law is broken
 _OUT_OF_MEMORY = re.compile(
     r"(?i)\b(?:CUDA (?:error|warning): )?out of memory\b|\bcudaErrorMemoryAllocation\b|OutOfMemoryError"
