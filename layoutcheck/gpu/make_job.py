@@ -110,12 +110,13 @@ def _predicate(
     effect, copy = analysis.effect, analysis.copy
     guard = effect.first.get("guard") if effect else None
     given = predicate_of(copy, instance, done, asked, effect is None or guard is not None)
+    element = (guard.value if guard else None) or 0
     for moves in (asked, done) if guard else ():
         does = after_execution(done, *sides, given)
         asks = after_intent(asked, *sides, given, done.zero_fills)
         if moves.pred is None or ((does != asks) & (does != ANY) & (asks != ANY)).any():
             break
-        there = np.isin(moves.dst[:, 0], asked.dst[guard.value or 0, 0]).any(axis=1)  # of the first thread
+        there = np.isin(moves.dst[:, 0], asked.dst[element, 0]).any(axis=1)  # of the first thread
         given = predicate_of(copy, instance, done, asked, True, moves.pred[there])
     return given
 
