@@ -41,9 +41,9 @@ from typing import Any, TypeAlias
 
 from benchmarks.evidence import head, write
 from layoutcheck.errors import InputError
-from layoutcheck.patching.edit import Edit, apply, span_of
+from layoutcheck.lint.source import Source
+from layoutcheck.patching.edit import Edit, apply
 from layoutcheck.patching.layouts import is_align
-from layoutcheck.patching.source import Source
 from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.syntax import name_of
 from layoutcheck.tracing import Script, repaired, traced
@@ -139,17 +139,17 @@ def plants(source: Source) -> Iterator[Plant]:
     """Every bug that can be planted into a file."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Subscript) and is_align(node) and isinstance(node.slice, ast.Tuple):
-            edit = Edit(source.path, *span_of(source, node.slice.elts[1]), "4")
+            edit = Edit(source.path, *source.span_of(node.slice.elts[1]), "4")
             yield Plant("alignment", node.lineno, "Align", edit)
     for call in source.calls():
         name, text = name_of(call), source.text
         keywords = {one.arg: one.value for one in call.keywords if one.arg}
 
         def plant(kind: str, node: ast.expr, new: str, call: ast.Call = call, name: str = name) -> Plant:
-            return Plant(kind, call.lineno, name, Edit(source.path, *span_of(source, node), new))
+            return Plant(kind, call.lineno, name, Edit(source.path, *source.span_of(node), new))
 
         def written(node: ast.expr, text: str = text) -> str:
-            return text[slice(*span_of(source, node))]
+            return text[slice(*source.span_of(node))]
 
         for key in ("order", "stride"):
             given = keywords.get(key)

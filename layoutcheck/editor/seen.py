@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 from layoutcheck.analysis.summary import issued
 from layoutcheck.check import Report
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.regular import regular_lines
 from layoutcheck.reports import order, text
 from layoutcheck.reports.run_page import cost_of

@@ -9,8 +9,8 @@ from layoutcheck import cells
 from layoutcheck.lint import notebook
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.rules import rules
-from layoutcheck.lint.sites import Site, sites
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.sites import CopySite, sites
+from layoutcheck.lint.source import Source
 from layoutcheck.lint.suppressions import Mark, Suppressions
 from layoutcheck.lint.text import Unreadable, decode
 from layoutcheck.stored import reader
@@ -25,7 +25,7 @@ class Reading:
 
     findings: tuple[LintFinding, ...] = ()
     silenced: int = 0
-    sites: tuple[Site, ...] = ()
+    sites: tuple[CopySite, ...] = ()
     lines: int = 0
     relevant: bool = True  # whether the file mentions CuTe at all
     marks: tuple[Mark, ...] = ()  # the comments that silence findings
@@ -86,15 +86,15 @@ def _unreadable(error: Unreadable, path: str, lines: int) -> Reading:
 def _python(raw: bytes, path: str) -> Reading:
     lines = raw.count(b"\n")
     try:
-        module = Module(decode(raw))
-        found = [finding for rule in rules().values() for finding in rule.findings(module, path)]
-        made = tuple(sites(module))
+        source = Source(path, decode(raw))
+        found = [finding for rule in rules().values() for finding in rule.findings(source, path)]
+        made = tuple(sites(source))
     except Unreadable as error:
         return _unreadable(error, path, lines)
     except (RecursionError, MemoryError):
         finding = LintFinding(UNREADABLE, "unknown", path, 1, 1, "cannot be read: nested too deep")
         return Reading((finding,), 0, (), lines)
-    silent = Suppressions(module.text)
+    silent = Suppressions(source.text)
     found += silent.complaints(path)
     kept = [finding for finding in found if not silent.silences(finding)]
     kept.sort(key=lambda finding: finding.order)

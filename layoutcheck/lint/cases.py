@@ -19,7 +19,7 @@ from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.findings import VERDICTS
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.source import Source
 from layoutcheck.lint.text import Unreadable, decode
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.places import SOURCES
@@ -88,15 +88,15 @@ def find(raw: bytes, path: str, arch: str) -> list[RegisteredCase]:
     if b"layoutcheck" not in raw or b"case" not in raw:
         return []
     try:
-        module = Module(decode(raw))
+        source = Source(path, decode(raw))
     except Unreadable:
         return []  # reported where the file is linted
     found: list[RegisteredCase] = []
-    for node in module.tree.body:
+    for node in source.tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             for decorator in node.decorator_list:
                 target = decorator.func if isinstance(decorator, ast.Call) else decorator
-                if module.dotted(target) in ("layoutcheck.case", "layoutcheck.registry.case"):
+                if source.dotted(target) in ("layoutcheck.case", "layoutcheck.registry.case"):
                     found += _cases(node, decorator, path, arch)
     return found
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.lint.scopes import Scope, Value
-from layoutcheck.lint.source import Module, names_in
+from layoutcheck.lint.source import Source, names_in
 
 _STEPS = 32  # bindings followed: more is no kernel but a puzzle
 _EXPRESSIONS = 200  # that one is computed from, likewise
@@ -17,13 +17,13 @@ _TILED = frozenset(
 _ATOMS = frozenset(("make_copy_atom", "CopyAtom"))
 
 
-def last(module: Module, node: ast.expr) -> str:
+def last(source: Source, node: ast.expr) -> str:
     """The last part of a name or of a call's name, imports resolved; empty for anything else."""
     if isinstance(node, ast.Call):
         node = node.func
     if isinstance(node, ast.Attribute):
         return node.attr
-    return module.dotted(node).rpartition(".")[2]
+    return source.dotted(node).rpartition(".")[2]
 
 
 def follow(scope: Scope, node: ast.expr | None) -> tuple[ast.expr | None, int | None]:
@@ -70,13 +70,13 @@ def _integer(scope: Scope, node: ast.expr | None, depth: int) -> int | None:
     return None
 
 
-def atom_of(module: Module, scope: Scope, node: ast.expr | None) -> ast.Call | None:
+def atom_of(source: Source, scope: Scope, node: ast.expr | None) -> ast.Call | None:
     """The `make_copy_atom(...)` behind a copy's first argument: an atom, a tiled copy or a slice of one."""
     for _ in range(_STEPS):
         node, index = follow(scope, node)
         if index is not None or not isinstance(node, ast.Call):
             return None
-        name = last(module, node)
+        name = last(source, node)
         if name in _ATOMS:
             return node
         if name in _TILED and node.args:
@@ -88,7 +88,7 @@ def atom_of(module: Module, scope: Scope, node: ast.expr | None) -> ast.Call | N
     return None
 
 
-def op_of(module: Module, scope: Scope, atom: ast.Call | None) -> ast.Call | None:
+def op_of(source: Source, scope: Scope, atom: ast.Call | None) -> ast.Call | None:
     """The operation that a `make_copy_atom` is made of: the call `CopyG2SOp(...)`."""
     if atom is None or not atom.args:
         return None
@@ -137,9 +137,7 @@ def slice_back(scope: Scope, node: ast.expr) -> Iterator[ast.expr]:
 
 def decorated(scope: Scope, *names: str) -> bool:
     """Whether a function has one of these decorators, by the last part of their name."""
-    if isinstance(scope.node, ast.Module):
-        return False
-    for each in scope.node.decorator_list:
+    for each in getattr(scope.node, "decorator_list", ()):
         target = each.func if isinstance(each, ast.Call) else each
         if (target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")) in names:
             return True
@@ -148,7 +146,7 @@ def decorated(scope: Scope, *names: str) -> bool:
 
 def statements(scope: Scope) -> Iterator[ast.AST]:
     """Every node of a function's own body, nested functions left out."""
-    stack: list[ast.AST] = list(reversed(scope.node.body))
+    stack: list[ast.AST] = list(reversed(scope.body))
     while stack:
         node = stack.pop()
         yield node

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layoutcheck.lint.finding import Edit, LintFinding
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.source import Source
 from layoutcheck.markdown import Example, PageRule, heading
 
 
@@ -30,25 +30,25 @@ class SourceRule(PageRule):
     `needs` are calls, by the last part of their name, without one of which the rule has nothing to look at.
     """
 
-    find: Callable[[Module], Iterator[Hit]] | None
+    find: Callable[[Source], Iterator[Hit]] | None
     needs: frozenset[str]
 
-    def findings(self, module: Module, path: str) -> Iterator[LintFinding]:
+    def findings(self, source: Source, path: str) -> Iterator[LintFinding]:
         """What the rule finds in a module."""
-        if self.find is None or (self.needs and self.needs.isdisjoint(module.calls)):
+        if self.find is None or (self.needs and not any(source.called(*self.needs))):
             return
-        for hit in self.find(module):
+        for hit in self.find(source):
             node = hit.node
             yield LintFinding(
                 self.code,
                 self.severity,
                 path,
                 node.lineno,
-                module.column(node.lineno, node.col_offset),
+                source.column(node.lineno, node.col_offset),
                 hit.title,
                 hit.message,
                 node.end_lineno or node.lineno,
-                module.column(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset),
+                source.column(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset),
                 hit.evidence,
                 hit.edit,
             )
@@ -57,7 +57,7 @@ class SourceRule(PageRule):
 def make_rule(
     module_doc: str | None,
     severity: str,
-    find: Callable[[Module], Iterator[Hit]] | None = None,
+    find: Callable[[Source], Iterator[Hit]] | None = None,
     example: Example | None = None,
     *,
     needs: tuple[str, ...] = (),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,9 @@ class Value:
     index: int | None = None
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class Scope:
-    """A function's body, or the module's: `values` are every name's bindings, in the order of the text.
+    """The body of a function, a lambda or the module: `values` are all bindings of its names, in order.
 
     A name bound by anything but a plain assignment (a loop, a `with`, an augmented assignment) has None.
     """
@@ -27,12 +27,26 @@ class Scope:
     node: Function | ast.Module
     parent: Scope | None
     values: dict[str, list[Value | None]] = field(default_factory=dict)
-    parameters: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """The function's name; empty for the module."""
-        return "" if isinstance(self.node, ast.Module) else self.node.name
+        """The function's name; empty for the module and a lambda."""
+        return getattr(self.node, "name", "")
+
+    @property
+    def body(self) -> list[ast.stmt] | list[ast.expr]:
+        """The statements; a lambda's one expression."""
+        return [self.node.body] if isinstance(self.node, ast.Lambda) else self.node.body
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        """The names of the parameters, by position, then those by name alone."""
+        given = getattr(self.node, "args", None)
+        return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)] if given else []
+
+    def given(self, name: str) -> list[ast.expr]:
+        """What assignments of this scope give a name: the whole of a value that they take apart."""
+        return [value.node for value in self.values.get(name, ()) if value is not None]
 
     def only(self, name: str) -> Value | None:
         """The binding of a name that is bound once in this scope, or in the nearest one that binds it."""
@@ -90,10 +104,3 @@ def assign(scope: Scope, target: ast.expr, value: ast.expr | None) -> None:
                 assign(scope, inner, None)
     elif isinstance(target, ast.Starred):
         assign(scope, target.value, None)
-
-
-def parameters_of(node: Function) -> Iterator[str]:
-    """The names of a function's parameters."""
-    given = node.args
-    for each in (*given.posonlyargs, *given.args, *given.kwonlyargs):
-        yield each.arg

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutcheck.lint.scopes import Call
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.source import COPIES, Source
 
 _STAR = "cutlass.cute.*"  # the alias that a star import leaves
-COPIES = ("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call")
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class CopySite:
     """A call that copies."""
 
     line: int
@@ -22,21 +21,21 @@ class Site:
     cell: int = 0  # of a notebook
 
 
-def is_cute(module: Module, call: Call) -> bool:
+def is_cute(source: Source, call: Call) -> bool:
     """Whether a call named `copy` is CuTe's, not a dictionary's; also if another module hands `cute` on."""
     *owner, name = call.name.split(".")
     if owner or not name:
         return "cute" in owner
-    return name != "copy" or (module.aliases.get("*") == _STAR and name not in module.scopes[0].values)
+    return name != "copy" or (source.aliases.get("*") == _STAR and name not in source.scopes[0].values)
 
 
-def sites(module: Module) -> list[Site]:
+def sites(source: Source) -> list[CopySite]:
     """Every copy site."""
     found = []
     for name in COPIES:
-        for call in module.all_calls(name):
-            if is_cute(module, call):
+        for call in source.called(name):
+            if is_cute(source, call):
                 node = call.node
-                at = (node.lineno, module.column(node.lineno, node.col_offset))
-                found.append(Site(at[0], node.end_lineno or at[0], at[1], f"cute.{name}"))
+                at = (node.lineno, source.column(node.lineno, node.col_offset))
+                found.append(CopySite(at[0], node.end_lineno or at[0], at[1], f"cute.{name}"))
     return sorted(found, key=lambda site: (site.line, site.column))

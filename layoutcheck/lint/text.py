@@ -9,14 +9,15 @@ import ast
 import sys
 import warnings
 
+from layoutcheck.errors import InputError
 from layoutcheck.regular import MAX_BYTES
 
 
-class Unreadable(Exception):
-    """Why a file cannot be linted, and where in it."""
+class Unreadable(InputError):
+    """Why a file cannot be read, and where in it."""
 
-    def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str, line: int = 1, column: int = 1, path: str = "") -> None:
+        super().__init__(f"'{path}' {reason}" if path else reason)
         self.reason, self.line, self.column = reason, line, column
 
 
@@ -32,7 +33,7 @@ def decode(raw: bytes) -> str:
         raise Unreadable(f"not UTF-8: byte 0x{raw[error.start]:02x}", line, column) from None
 
 
-def parsed(text: str) -> ast.Module:
+def parsed(text: str, path: str = "") -> ast.Module:
     """The tree. Raises Unreadable for what Python cannot parse."""
     try:
         with warnings.catch_warnings():
@@ -43,8 +44,8 @@ def parsed(text: str) -> ast.Module:
         if said.startswith("f-string") and sys.version_info < (3, 12):
             here = f"{sys.version_info.major}.{sys.version_info.minor}"
             said += f" (as Python {here} reads it; an f-string of 3.12 or later needs that Python)"
-        raise Unreadable(f"does not parse: {said}", error.lineno or 1, error.offset or 1) from None
+        raise Unreadable(f"does not parse: {said}", error.lineno or 1, error.offset or 1, path) from None
     except ValueError as error:
-        raise Unreadable(f"does not parse: {error}") from None
+        raise Unreadable(f"does not parse: {error}", path=path) from None
     except (RecursionError, MemoryError):
-        raise Unreadable("nested too deep for Python's parser") from None
+        raise Unreadable("nested too deep for Python's parser", path=path) from None

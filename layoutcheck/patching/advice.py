@@ -20,10 +20,9 @@ from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.patching.arguments import with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, apart, apply
 from layoutcheck.patching.instead import by_all, instead
-from layoutcheck.patching.program import Program
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.search import Search, short
-from layoutcheck.patching.source import Site
 from layoutcheck.patching.state import RANKS, Edited, Place, State
 from layoutcheck.sources.traced import TracedCopy
 from layoutcheck.syntax import name_of

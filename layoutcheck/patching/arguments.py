@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of, text_of
-from layoutcheck.patching.program import Program, parameter
-from layoutcheck.patching.source import Site, Source
+from layoutcheck.lint.source import Source
+from layoutcheck.patching.edit import Candidate, Edit, rewritten
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.syntax import argument_of, name_of
 
 
@@ -18,13 +18,13 @@ def argument(
 
     So a function that others call, too, stays as it is.
     """
-    call, function = place.call, place.function
+    call, scope = place.call, place.scope
     node = argument_of(call, keyword, position)
-    if isinstance(node, ast.Name) and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        at = parameter(function, node.id)
+    if isinstance(node, ast.Name) and scope.name and node.id in scope.parameters:
+        at = scope.parameters.index(node.id)
         for one in reversed(earlier):
-            if at is not None and isinstance(one.node, ast.Call) and name_of(one.node) == function.name:
-                bound = isinstance(one.node.func, ast.Attribute) and function.args.args[0].arg == "self"
+            if isinstance(one.node, ast.Call) and name_of(one.node) == scope.name:
+                bound = isinstance(one.node.func, ast.Attribute) and scope.parameters[0] == "self"
                 yield from with_keyword(program.sources[one.path], one.node, node.id, value, at - bound)
     yield from with_keyword(program.sources[place.path], call, keyword, value, position)
 
@@ -34,7 +34,7 @@ def parts(source: Source, node: ast.expr) -> list[str]:
     if not isinstance(node, ast.BinOp):
         return []
     inner = [one for one in (node.left, node.right) if not isinstance(one, ast.Constant)]
-    found = [text_of(source, one) for one in inner]
+    found = [source.text_of(one) for one in inner]
     return [*found, *(text for one in inner for text in parts(source, one))]
 
 
@@ -44,14 +44,14 @@ def with_keyword(
     """The call with an argument, by its name or its position, written so; nothing where it is."""
     for one in call.keywords:
         if one.arg == keyword:
-            if text_of(source, one.value) != value:
+            if source.text_of(one.value) != value:
                 yield (rewritten(source, one.value, value),)
             return
     if position is not None and len(call.args) > position:
-        if text_of(source, call.args[position]) != value:
+        if source.text_of(call.args[position]) != value:
             yield (rewritten(source, call.args[position], value),)
         return
-    ends = [span_of(source, one)[1] for one in (*call.args, *(k.value for k in call.keywords))]
+    ends = [source.span_of(one)[1] for one in (*call.args, *(k.value for k in call.keywords))]
     text = f"{keyword}={value}"
-    end = max(ends, default=span_of(source, call)[1] - 1)
+    end = max(ends, default=source.span_of(call)[1] - 1)
     yield (Edit(source.path, end, end, f", {text}" if ends else text),)

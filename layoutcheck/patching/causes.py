@@ -16,8 +16,7 @@ from typing import TypeAlias
 from layoutcheck.check import Report
 from layoutcheck.errors import InputError
 from layoutcheck.patching.edits import edits_of_change
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.sources.traced import Distinct, Frame
 
 _BAD = ("rejected", "wrong")

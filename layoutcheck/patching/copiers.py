@@ -13,10 +13,10 @@ from layoutcheck.check import Fix
 from layoutcheck.copies.atom import VectorAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import code
+from layoutcheck.lint.source import Source
 from layoutcheck.patching.arguments import argument, parts, with_keyword
-from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of, text_of
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site, Source
+from layoutcheck.patching.edit import Candidate, Edit, rewritten
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.stages import numbers, resized, said
 from layoutcheck.syntax import argument_of, name_of
 
@@ -56,7 +56,7 @@ def along_the_other_mode(program: Program, site: Site) -> Iterator[Candidate]:
         source = program.sources[made.path]
         pairs = [made.node.args[0], *(one.value for one in made.node.keywords)]
         if all(isinstance(one, ast.Tuple) and len(one.elts) == 2 for one in pairs):
-            spans = [[span_of(source, part) for part in one.elts] for one in pairs]  # type: ignore[attr-defined]
+            spans = [[source.span_of(part) for part in one.elts] for one in pairs]  # type: ignore[attr-defined]
             if "1" in [source.text[slice(*span)] for span in spans[0]]:
                 yield tuple(
                     Edit(made.path, *mine, source.text[slice(*other)])
@@ -222,7 +222,7 @@ def flipped(program: Program, place: Site) -> Iterator[Candidate]:
         yield (program.rewritten(word, str(not word.node.value)),)
     negated = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not)
     kept = given.operand if isinstance(given, ast.UnaryOp) and negated else given
-    text = text_of(source, kept)
+    text = source.text_of(kept)
     bare = negated or isinstance(kept, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
     yield (rewritten(source, given, ("" if negated else "not ") + (text if bare else f"({text})")),)
 

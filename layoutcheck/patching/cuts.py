@@ -12,9 +12,9 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site
+from layoutcheck.lint.scopes import Scope
+from layoutcheck.patching.edit import Candidate, Edit
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.syntax import name_of
 
 MOST_STEPS = 40
@@ -41,13 +41,13 @@ class Cut:
 
 def cut_of(program: Program, site: Site, line: int) -> Cut | None:
     """What an expression, used at a line, is cut from: names are replaced by what they were given before."""
-    path, function = site.path, site.function
+    path, scope = site.path, site.scope
 
     def followed(node: ast.expr, line: int, steps: int) -> tuple[ast.Name, ast.expr] | None:
         if steps > MOST_STEPS:
             return None
         if isinstance(node, ast.Name):
-            made = _before(program, path, function, node.id, line)
+            made = _before(program, path, scope, node.id, line)
             found = None if made is None else followed(made, made.lineno, steps + 1)
             return found or (node, node)
         inner = tensor_of(node)
@@ -84,12 +84,12 @@ def _rebuilds(node: ast.expr) -> bool:
     return own and ast.unparse(pointer).startswith(f"{layout.value.id}.iterator")  # type: ignore[attr-defined]
 
 
-def _before(program: Program, path: str, function: object, name: str, line: int) -> ast.expr | None:
+def _before(program: Program, path: str, scope: Scope, name: str, line: int) -> ast.expr | None:
     """What a name was last given before a line of its function, where that is one value."""
     found = None
     for node, owner in program.sources[path].assignments:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if owner is function and (node.end_lineno or node.lineno) < line and node.value is not None:
+        if owner is scope and (node.end_lineno or node.lineno) < line and node.value is not None:
             given = (one for target in targets for one in _pairs(target, node.value))
             value = next((value for target, value in given if getattr(target, "id", "") == name), None)
             if value is not None and (found is None or value.lineno > found.lineno):
@@ -131,9 +131,8 @@ def coordinates(
     First with the coordinates from the host where it cuts what it gives the kernel, else made in the kernel.
     """
     name = cut.root.id
-    hosts = [_host_of(program, argument) for argument in program.given(site.function, name)]
-    function = site.function
-    if hosts and None not in hosts and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    hosts = [_host_of(program, argument) for argument in program.given(site.scope, name)]
+    if hosts and None not in hosts and site.scope.name:
         made, edits = _handed_on(program, site, [host for host in hosts if host is not None], taken)
         if made is not None:
             yield cut.of(ast.Name(made["coords"])), made["extents"], edits
@@ -166,7 +165,7 @@ def _handed_on(
     program: Program, site: Site, hosts: Sequence[_Host], taken: set[str]
 ) -> tuple[dict[str, str] | None, Candidate]:
     """The names that the kernel has for what every launch gives it, and the edits that hand on the rest."""
-    function = site.function
+    function = site.scope.node
     assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
     arguments = function.args
     had = [_had(program, function, host) for host in hosts]
@@ -181,11 +180,11 @@ def _handed_on(
         return None, ()
     names = {what: free(what, taken) for what in wanted}
     taken.update(names.values())
-    _, end = span_of(program.sources[site.path], plain[-1])
+    _, end = program.sources[site.path].span_of(plain[-1])
     edits = [Edit(site.path, end, end, "".join(f", {names[what]}: {_KINDS[what]}" for what in wanted))]
     for host in hosts:
         source = program.sources[host.launch.path]
-        _, close = span_of(source, host.launch.node)
+        _, close = source.span_of(host.launch.node)
         written = ", ".join(f"{names[what]}={host.given[what]}" for what in wanted)
         before = source.text[: close - 1].rstrip()
         comma = " " if before.endswith(",") else ", "
@@ -224,7 +223,7 @@ def _said(program: Program, site: Site) -> str:
     cut = cut_of(program, site, site.node.lineno if hasattr(site.node, "lineno") else 1)
     if cut is None:
         return ast.unparse(site.node)
-    whole = _before(program, site.path, site.function, cut.root.id, 1 << 30)
+    whole = _before(program, site.path, site.scope, cut.root.id, 1 << 30)
     identity = isinstance(whole, ast.Call) and name_of(whole) == "make_identity_tensor"
     return ast.unparse(_Positional().visit(deepcopy(cut.of(whole) if identity and whole else cut.part)))
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from layoutcheck.errors import InputError
-from layoutcheck.patching.source import Source
+from layoutcheck.lint.source import Source, names_in
 
 _CUTE = re.compile(r"(?<![\w.])cute\.")
 _CUTLASS = re.compile(r"(?<![\w.])cutlass\.")
@@ -27,31 +27,14 @@ class Edit:
 Candidate = tuple[Edit, ...]
 
 
-def span_of(source: Source, node: ast.expr | ast.stmt | ast.arg) -> tuple[int, int]:
-    """The offsets of a node in its file's text; columns of `ast` count bytes."""
-    assert node.end_lineno is not None and node.end_col_offset is not None
-    lines = source.text.split("\n")
-    return _offset(lines, node.lineno, node.col_offset), _offset(lines, node.end_lineno, node.end_col_offset)
-
-
-def text_of(source: Source, node: ast.expr) -> str:
-    """An expression as it is written."""
-    return source.text[slice(*span_of(source, node))]
-
-
 def rewritten(source: Source, node: ast.expr, new: str) -> Edit:
     """The expression written otherwise."""
-    return Edit(source.path, *span_of(source, node), new)
-
-
-def _offset(lines: list[str], line: int, column: int) -> int:
-    before = sum(len(one) + 1 for one in lines[: line - 1])
-    return before + len(lines[line - 1].encode()[:column].decode())
+    return Edit(source.path, *source.span_of(node), new)
 
 
 def indent_of(source: Source, node: ast.stmt) -> str | None:
     """The blanks before a statement; None where it does not have its lines for itself."""
-    start, end = span_of(source, node)
+    start, end = source.span_of(node)
     before = source.text[source.text.rfind("\n", 0, start) + 1 : start]
     after = source.text[end:].split("\n", 1)[0].partition("#")[0]
     return None if before.strip() or after.strip() else before
@@ -59,42 +42,19 @@ def indent_of(source: Source, node: ast.stmt) -> str | None:
 
 def cute_of(source: Source) -> str:
     """The name that a file has for `cutlass.cute`; "" where it has none."""
-    package = ""
-    for node in ast.walk(source.tree):
-        for one in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
-            if one.name == "cutlass.cute" and isinstance(node, ast.Import):
-                return one.asname or one.name
-            if one.name == "cute" and isinstance(node, ast.ImportFrom) and node.module == "cutlass":
-                return one.asname or one.name
-            if one.name == "cutlass" and isinstance(node, ast.Import):
-                package = f"{one.asname or one.name}.cute"
-    if package or "cute" not in {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}:
-        return package
-    return "cute"  # by an import of everything
-
-
-def _lacks_cutlass(source: Source) -> bool:
-    """Whether a file has no name `cutlass`."""
-    names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
-    bound = {
-        one.asname or one.name.split(".")[0]
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Import)
-        for one in node.names
-    }
-    return "cutlass" not in names | bound
+    for full, rest in (("cutlass.cute", ""), ("cutlass", ".cute")):
+        for name, given in source.aliases.items():
+            if given == full:
+                return name + rest
+    return "cute" if "cute" in names_in(source.tree) else ""  # by an import of everything
 
 
 def _import(source: Source, line: str) -> Edit:
     """An import after the last one of the module's head, else at its top."""
     head = [node for node in source.tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     after = head[-1] if head else None
-    text = source.text
-    if after is None or after.end_lineno is None:
-        at = 0
-    else:
-        at = sum(len(line) + 1 for line in text.split("\n")[: after.end_lineno])
-    return Edit(source.path, min(at, len(text)), min(at, len(text)), f"{line}\n")
+    at = 0 if after is None or after.end_lineno is None else source.line_start(after.end_lineno + 1)
+    return Edit(source.path, at, at, f"{line}\n")
 
 
 def apart(edits: Candidate) -> bool:
@@ -118,7 +78,7 @@ def apply(texts: dict[str, str], edits: Candidate) -> dict[str, str]:
         new = " ".join(edit.new for edit in edits if edit.path == path)
         if not names[path] and _CUTE.search(new):
             imports.append(_import(source, "from cutlass import cute"))
-        if _CUTLASS.search(new) and _lacks_cutlass(source):
+        if _CUTLASS.search(new) and "cutlass" not in names_in(source.tree) | set(source.aliases):
             imports.append(_import(source, "import cutlass"))
     edits = (*edits, *imports)
     out = dict(texts)

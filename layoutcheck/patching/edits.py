@@ -13,14 +13,14 @@ from collections.abc import Iterator
 
 from layoutcheck.check import Fix
 from layoutcheck.copies.copy import Copy
+from layoutcheck.lint.source import Source
 from layoutcheck.patching.arguments import parts, with_keyword
 from layoutcheck.patching.copiers import atom_edits, threads
 from layoutcheck.patching.edit import Candidate, Edit, apart, rewritten
 from layoutcheck.patching.instead import in_its_place
 from layoutcheck.patching.layouts import aligned, laid_out, swizzled, unswizzled
 from layoutcheck.patching.predicates import truths
-from layoutcheck.patching.program import Program, parameter
-from layoutcheck.patching.source import Site, Source
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.stages import resized, spaced
 from layoutcheck.syntax import argument_of, name_of
 
@@ -60,8 +60,9 @@ def _reach(program: Program, edits: Candidate, site: Site) -> tuple[bool, bool, 
 
 def _is_shared(program: Program, edit: Edit, site: Site) -> bool:
     """Whether an edit is in a function, not the copy's own, that is called in several places."""
-    function = program.sources[edit.path].function_at(edit.start)
-    return function is not None and function is not site.function and program.calls_of(function.name) > 1
+    source = program.sources[edit.path]
+    around = source.scope_at(source.line_at(edit.start))
+    return around.name != "" and around is not site.scope and program.calls_of(around.name) > 1
 
 
 def edits_of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument: str) -> Iterator[Candidate]:
@@ -107,7 +108,7 @@ def launched(program: Program, site: Site, threads: int | None) -> Iterator[Cand
         for call in source.calls():
             inner = call.func.value if isinstance(call.func, ast.Attribute) else None
             if name_of(call) == "launch" and isinstance(inner, ast.Call):
-                other = name_of(inner) != getattr(site.function, "name", "")
+                other = name_of(inner) != site.scope.name
                 found += [(other, edits) for edits in _block(program, source, call, str(threads))]
     yield from dict.fromkeys(edits for _, edits in sorted(found, key=lambda one: one[0]))
 
@@ -121,14 +122,14 @@ def _block(program: Program, source: Source, call: ast.Call, threads: str) -> It
         return
     size = block.elts[0]  # type: ignore[union-attr]
     if isinstance(size, ast.Name):
-        function = source.owners.get(call)
-        while function is not None and parameter(function, size.id) is None:
-            function = source.owners.get(function)
-        for place in program.given(function, size.id):
+        scope = source.scope_of(call)
+        while scope.parent is not None and size.id not in scope.parameters:
+            scope = scope.parent
+        for place in program.given(scope, size.id):
             yield (program.rewritten(place, threads),)
     for text in parts(source, size):
         yield (rewritten(source, size, text),)
-    yield from resized(program, Site(source.path, size, source.owners.get(call)), int(threads))
+    yield from resized(program, Site(source.path, size, source.scope_of(call)), int(threads))
     yield (rewritten(source, size, threads),)
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
-from layoutcheck.patching.source import Source
+from layoutcheck.lint.source import Source
+from layoutcheck.patching.edit import Candidate, Edit, indent_of
 from layoutcheck.sources.traced import KernelFinding
 from layoutcheck.syntax import name_of
 
@@ -30,12 +30,12 @@ def fills(source: Source, finding: KernelFinding) -> Iterator[tuple[str, Candida
     value = str(finding.evidence.get("fill", ""))
     lines = [at.line for p in finding.places for at in (p.where, *p.stack) if at.file == source.path]
     named = _names(source, lines)
-    around = {function for node, function in source.owners.items() if getattr(node, "lineno", 0) in lines}
-    made = [(stmt, name) for stmt, name in _made(source) if source.owners[stmt] in around] if value else []
+    around = {source.scope_at(line) for line in lines}
+    made = [(stmt, name) for stmt, name in _made(source) if source.scope_of(stmt) in around] if value else []
     for stmt, name in sorted(made, key=lambda one: named.index(one[1]) if one[1] in named else len(named)):
         indent = indent_of(source, stmt)
         if indent is not None:
-            end = span_of(source, stmt)[1]
+            end = source.span_of(stmt)[1]
             title = f"{name}.fill({value}): what nothing writes begins with it"
             yield title, (Edit(source.path, end, end, f"\n{indent}{name}.fill({value})"),)
 

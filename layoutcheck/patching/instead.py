@@ -16,9 +16,9 @@ from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import Fix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes.code import atom_code, dtype_code, folded
-from layoutcheck.patching.edit import Candidate, Edit, indent_of, rewritten, span_of
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site, Source
+from layoutcheck.lint.source import Source
+from layoutcheck.patching.edit import Candidate, Edit, indent_of, rewritten
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.syntax import name_of
 
 
@@ -39,7 +39,7 @@ def instead(program: Program, site: Site, text: str, rank: int | None) -> Candid
     indent = None if statement is None else indent_of(source, statement)
     if statement is None or indent is None or names is None:
         return ()
-    start, end = span_of(source, statement)
+    start, end = source.span_of(statement)
     return (Edit(site.path, start, end, _in_words_of(source, text, names, indent)),)
 
 
@@ -58,16 +58,16 @@ def by_all(program: Program, site: Site, text: str) -> Candidate:
         return ()
     assert isinstance(branch, ast.If) and isinstance(statement, ast.Expr)
     around = parents[branch]
-    while around is not site.function:
+    while around is not site.scope.node:
         if not isinstance(around, ast.For):
             return ()
         around = parents[around]
     code = _in_words_of(source, text, names | {"tidx": thread}, indents[1])
-    start, end = span_of(source, branch)
+    start, end = source.span_of(branch)
     if len(branch.body) == 1:
         return (Edit(site.path, start, end, code),)
-    first, last = (_line_end(source, span_of(source, one)[1]) for one in (statement, branch))
-    gone = Edit(site.path, source.text.rfind("\n", 0, span_of(source, statement)[0]), first, "")
+    first, last = (_line_end(source, source.span_of(one)[1]) for one in (statement, branch))
+    gone = Edit(site.path, source.text.rfind("\n", 0, source.span_of(statement)[0]), first, "")
     return (Edit(site.path, last, last, f"\n{indents[1]}{code}"), gone)
 
 
@@ -81,14 +81,14 @@ def _one_thread(source: Source, site: Site, branch: ast.AST | None) -> ast.expr 
     if not isinstance(branch, ast.If) or branch.orelse or site.node not in map(_value, branch.body):
         return None
     test = branch.test
-    if not source.text.startswith("if", span_of(source, branch)[0]) or not isinstance(test, ast.Compare):
+    if not source.text.startswith("if", source.span_of(branch)[0]) or not isinstance(test, ast.Compare):
         return None
     if not isinstance(test.left, ast.Name) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
         return None
     if not isinstance(test.comparators[0], ast.Constant):
         return None
-    for made, function in source.assignments:
-        if function is site.function and isinstance(made, ast.Assign) and isinstance(made.value, ast.Call):
+    for made, scope in source.assignments:
+        if scope is site.scope and isinstance(made, ast.Assign) and isinstance(made.value, ast.Call):
             [target] = made.targets[:1]
             first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else None
             if name_of(made.value) == "thread_idx" and isinstance(first, ast.Name):
@@ -124,7 +124,7 @@ def before_recast(program: Program, site: Site, copy: Copy) -> Iterator[Candidat
         recast = made.node
         if not isinstance(recast, ast.Call) or name_of(recast) != "recast_tensor" or not recast.args:
             continue
-        if made.function is not site.function or made.path != site.path:
+        if made.scope is not site.scope or made.path != site.path:
             continue
         width = replace(copy.atom, dtype=narrow.dtype, width_bits=narrow.dtype.bits)
         source = program.sources[site.path]
@@ -157,13 +157,13 @@ def _names(program: Program, site: Site, rank: int) -> dict[str, ast.expr] | Non
             at = _picked(cut.node, rank)
             if at is None:
                 return None
-            picked, cut = at, program.definition(Site(cut.path, cut.node.value, cut.function))
-        if cut is None or not isinstance(cut.node, ast.Call) or cut.function is not site.function:
+            picked, cut = at, program.definition(Site(cut.path, cut.node.value, cut.scope))
+        if cut is None or not isinstance(cut.node, ast.Call) or cut.scope is not site.scope:
             return None
         if name_of(cut.node) not in ("partition_S", "partition_D") or len(cut.node.args) != 1:
             return None
-        own = program.definition(Site(cut.path, cut.node.func.value, cut.function))  # type: ignore[attr-defined]
-        if not isinstance(own.node, ast.Call) or own.function is not site.function or len(own.node.args) != 1:
+        own = program.definition(Site(cut.path, cut.node.func.value, cut.scope))  # type: ignore[attr-defined]
+        if not isinstance(own.node, ast.Call) or own.scope is not site.scope or len(own.node.args) != 1:
             return None
         if name_of(own.node) not in ("get_slice", "get_thread_slice"):
             return None

@@ -13,11 +13,11 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
+from layoutcheck.lint.source import Source
 from layoutcheck.patching.arguments import argument, with_keyword
 from layoutcheck.patching.copiers import literal
-from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of, text_of
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site, Source
+from layoutcheck.patching.edit import Candidate, Edit, rewritten
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.stages import may_be_of, said, solved, staged
 from layoutcheck.syntax import argument_of, name_of
 
@@ -115,7 +115,7 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
             stride = "".join(parts)
             yield from argument(program, place, "stride", stride, None, before)
         elif name_of(call) == "make_ordered_layout" and call.args:
-            text = text_of(source, call.args[0])
+            text = source.text_of(call.args[0])
             made = f"cute.make_layout({text}, stride={stride})"
             yield (rewritten(source, call, made),)
 
@@ -235,8 +235,8 @@ def _marked(source: Source, call: ast.Call, new: Memref, divisor: int) -> Iterat
     given += call.args[:1] if name_of(call) == "mark_layout_dynamic" else []
     strides = flatten(wrap(new.layout.stride))
     near = strides.index(1) if strides.count(1) == 1 else len(strides) - 1
-    modes = [text_of(source, one) for one in given] or [str(near), str(near + 1)]
-    end = span_of(source, call)[1]
+    modes = [source.text_of(one) for one in given] or [str(near), str(near + 1)]
+    end = source.span_of(call)[1]
     for mode in modes:
         made = f".mark_compact_shape_dynamic(mode={mode}, divisibility={divisor})"
         yield (Edit(source.path, end, end, made),)
@@ -251,7 +251,7 @@ def _assumed(program: Program, place: Site, new: Memref, divisor: int) -> Iterat
         return
     for leaf, stride in zip(_written(given), strides, strict=True):
         if isinstance(stride, Dynamic) and stride.divisor == divisor and isinstance(leaf, ast.Name):
-            yield (rewritten(source, leaf, f"cute.assume({text_of(source, leaf)}, divby={divisor})"),)
+            yield (rewritten(source, leaf, f"cute.assume({source.text_of(leaf)}, divby={divisor})"),)
 
 
 def _order(memref: Memref) -> tuple[int, ...] | None:
@@ -290,7 +290,7 @@ def coarser(program: Program, site: Site, element_bits: int) -> Iterator[Candida
         for place in program.reached(start) if start is not None else ():
             parts = swizzle_parts(program, place)
             for base in ((128 // element_bits).bit_length() - 1, 4) if parts else ():
-                if text_of(program.sources[parts[1].path], parts[1].node) != str(base):
+                if program.sources[parts[1].path].text_of(parts[1].node) != str(base):
                     yield (program.rewritten(parts[1], str(base)),)
 
 

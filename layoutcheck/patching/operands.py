@@ -14,10 +14,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from layoutcheck.lint.source import Source
 from layoutcheck.patching import fills
-from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of
+from layoutcheck.patching.edit import Candidate, Edit, rewritten
 from layoutcheck.patching.ordering import proof
-from layoutcheck.patching.source import Source
 from layoutcheck.patching.views import views
 from layoutcheck.patching.words import turned
 from layoutcheck.sources.traced import KernelFinding, Trace
@@ -71,7 +71,7 @@ def _copies(source: Source, letter: str) -> Iterator[tuple[str, Candidate]]:
         found = _COPY.fullmatch(name_of(call))
         if found is None:
             continue
-        start, end = span_of(source, call.func)
+        start, end = source.span_of(call.func)
         if letter and found[1] != letter:
             new = source.text[start:end].replace(found[0], f"make_tiled_copy_{letter}")
             title = f"make_tiled_copy_{letter} for {found[0]}"
@@ -87,7 +87,7 @@ def of_others(source: Source, call: ast.Call) -> Iterator[tuple[str, Candidate]]
     found = _COPY.fullmatch(name_of(call))
     for letter in "ABC" if found is not None else "":
         if found is not None and letter != found[1]:
-            _, end = span_of(source, call.func)
+            _, end = source.span_of(call.func)
             title = f"make_tiled_copy_{letter} for {found[0]}"
             yield title, (Edit(source.path, end - 1, end, letter),)
 
@@ -103,7 +103,7 @@ def _transposed(source: Source) -> Iterator[tuple[str, Candidate]]:
             edit = rewritten(source, value, new)
             yield f"ldmatrix with transpose={new}", (edit,)
         elif value is None:
-            _, end = span_of(source, call)
+            _, end = source.span_of(call)
             more = ", " if call.keywords else ""
             yield (
                 "ldmatrix with transpose=True",

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes.code import as_bits_code
+from layoutcheck.lint.source import Source
 from layoutcheck.patching.arguments import with_keyword
 from layoutcheck.patching.cuts import coordinates, cut_of, free, put, tensor_of
-from layoutcheck.patching.edit import Candidate, Edit, indent_of, rewritten, span_of
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site, Source
+from layoutcheck.patching.edit import Candidate, Edit, indent_of, rewritten
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.syntax import name_of
 
 STRATEGY = "guard-tail"
@@ -60,7 +60,7 @@ def reused(program: Program, site: Site) -> Iterator[Candidate]:
     source, call = program.sources[site.path], site.call
     if name_of(call) != "copy" or program.argument(site, "pred") is not None:
         return
-    others = (one for one in source.calls() if source.owners.get(one) is site.function)
+    others = (one for one in source.calls() if source.scope_of(one) is site.scope)
     given = [k.value for one in others if name_of(one) == "copy" for k in one.keywords if k.arg == "pred"]
     for name in dict.fromkeys(one.id for one in given if isinstance(one, ast.Name)):
         yield from with_keyword(source, call, "pred", name, None)
@@ -99,7 +99,7 @@ def _before_copy(
     indent = None if statement is None else indent_of(source, statement)
     if statement is None or indent is None or name_of(call) != "copy":
         return
-    start, _ = span_of(source, statement)
+    start, _ = source.span_of(statement)
     pred, lines = filled
     text = "".join(f"{line}\n{indent}" for line in (*first, *lines, *last))
     for passed in with_keyword(source, call, "pred", pred, None):

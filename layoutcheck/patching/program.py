@@ -9,15 +9,31 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from layoutcheck.lint.scopes import Scope
+from layoutcheck.lint.source import COPIES, Source
 from layoutcheck.patching.edit import Edit, rewritten
-from layoutcheck.patching.source import Function, Site, Source
 from layoutcheck.syntax import argument_of, name_of
 
 MAX_STEPS = 400  # expressions looked at for one argument
 ROLES = {"src": 1, "dst": 2}
-COPIES = ("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An expression of a file, in the scope that it is evaluated in."""
+
+    path: str
+    node: ast.expr
+    scope: Scope = field(compare=False)
+
+    @property
+    def call(self) -> ast.Call:
+        """The expression, which is a call."""
+        assert isinstance(self.node, ast.Call)
+        return self.node
 
 
 class Program:
@@ -32,7 +48,7 @@ class Program:
 
     def defines(self, name: str) -> bool:
         """Whether a function of that name is the program's own."""
-        return any(name in source.functions for source in self.sources.values())
+        return any(name == scope.name for source in self.sources.values() for scope in source.scopes[1:])
 
     def copy_at(self, path: str, line: int) -> Site | None:
         """The call of `cute.copy` or its like, or of a `partial` of it, that begins at or spans a line."""
@@ -44,7 +60,7 @@ class Program:
         if not found:
             return None
         call, whole = min(found.values(), key=lambda pair: (pair[0].lineno != line, -pair[0].lineno))
-        return Site(path, whole, source.owners.get(call))
+        return Site(path, whole, source.scope_of(call))
 
     def _copying(self, source: Source, call: ast.Call) -> ast.Call | None:
         """A call of a copy with all of its arguments: those of the `partial` that is called come first."""
@@ -52,7 +68,7 @@ class Program:
             return call
         if not isinstance(call.func, ast.Name) or not call.args:
             return None
-        for made in self._named(Site(source.path, call, source.owners.get(call)), call.func.id):
+        for made in self._named(Site(source.path, call, source.scope_of(call)), call.func.id):
             bound = made.node
             if isinstance(bound, ast.Call) and name_of(bound) == "partial" and bound.args:
                 copy, *first = bound.args
@@ -65,14 +81,14 @@ class Program:
         call = site.call
         for keyword in call.keywords:
             if keyword.arg == role:
-                return Site(site.path, keyword.value, site.function)
+                return Site(site.path, keyword.value, site.scope)
         if role == "pred":
             return None
         shift = 0 if name_of(call) in ("copy", "copy_atom_call") else 1
         at = 0 if role == "atom" else ROLES[role] - shift
         if role == "atom" and shift:
             return None
-        return Site(site.path, call.args[at], site.function) if at < len(call.args) else None
+        return Site(site.path, call.args[at], site.scope) if at < len(call.args) else None
 
     def rewritten(self, site: Site, new: str) -> Edit:
         """The expression of a site written otherwise."""
@@ -112,48 +128,43 @@ class Program:
         if isinstance(node, ast.Name):
             yield from self._named(site, node.id)
         elif isinstance(node, ast.Attribute):
-            yield Site(site.path, node.value, site.function)
+            yield Site(site.path, node.value, site.scope)
             yield from self._attributes(site, node)
         else:
             if isinstance(node, ast.Call):
                 yield from self._returned(name_of(node))
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.keyword):
-                    yield Site(site.path, child.value, site.function)
+                    yield Site(site.path, child.value, site.scope)
                 elif isinstance(child, ast.comprehension):  # what its names are given
-                    yield Site(site.path, child.iter, site.function)
+                    yield Site(site.path, child.iter, site.scope)
                 elif isinstance(child, ast.expr):
-                    yield Site(site.path, child, site.function)
+                    yield Site(site.path, child, site.scope)
 
     def _named(self, site: Site, name: str) -> Iterator[Site]:
         """What a name is assigned in its function, else what its parameter is given, else globally."""
-        source, function = self.sources[site.path], site.function
-        found = False
-        for node, owner in source.assignments:
-            for value in _values(node, name) if owner is function else ():
-                found = True
-                yield Site(site.path, value, function)
+        scope = site.scope
+        found = scope.given(name)
         if found:
-            return
-        if function is None:
-            yield from self._from_module(source, name)
-            return
-        if parameter(function, name) is not None:
-            yield from self.given(function, name)
-            return
-        outer = source.owners.get(function)
-        yield from self._named(Site(site.path, site.node, outer), name)
+            yield from (Site(site.path, value, scope) for value in found)
+        elif scope.parent is None:
+            yield from self._from_module(self.sources[site.path], name)
+        elif name in scope.parameters:
+            yield from self.given(scope, name)
+        else:
+            yield from self._named(Site(site.path, site.node, scope.parent), name)
 
     def _returned(self, name: str) -> Iterator[Site]:
         """What a function of the program returns."""
         for path, source in self.sources.items():
-            yield from (Site(path, value, owner) for made, value, owner in source.returns if made == name)
+            yield from (Site(path, value, scope) for value, scope in source.returns if scope.name == name)
 
-    def given(self, function: Function, name: str) -> Iterator[Site]:
+    def given(self, scope: Scope, name: str) -> Iterator[Site]:
         """What every call of a function, by its name, gives one of its parameters."""
-        position = parameter(function, name)
-        if isinstance(function, ast.Lambda) or function is None or position is None:
+        function = scope.node
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or name not in scope.parameters:
             return
+        position = scope.parameters.index(name)
         method = bool(function.args.args) and function.args.args[0].arg in ("self", "cls")
         default, everywhere, called = _default(function, name), True, False
         for path, source in self.sources.items():
@@ -173,12 +184,12 @@ class Program:
                     spread = _spread(source, call)
                     value = spread[at] if 0 <= at < len(spread) else None
                 if value is not None:
-                    yield Site(path, value, source.owners.get(call))
+                    yield Site(path, value, source.scope_of(call))
                 everywhere = everywhere and value is not None
                 called = True
         if default is not None and not (called and everywhere):
-            path, source = next(pair for pair in self.sources.items() if function in pair[1].owners)
-            yield Site(path, default, source.owners.get(function))
+            path = next(path for path, source in self.sources.items() if scope in source.scopes)
+            yield Site(path, default, scope.parent or scope)
 
     def _makes(self, source: Source, call: ast.Call, function: ast.AST) -> bool:
         """Whether a call makes an object whose `__init__` the function is: by the class, or as `cls`."""
@@ -188,8 +199,7 @@ class Program:
             (one.classes[function] for one in self.sources.values() if function in one.classes), None
         )
         if name_of(call) == "cls":
-            around = source.owners.get(call)
-            return around is not None and source.classes.get(around) == owner
+            return owner is not None and source.classes.get(source.scope_of(call).node) == owner
         return name_of(call) == owner
 
     def _passed_instance(self, source: Source, call: ast.Call, function: ast.AST) -> int | None:
@@ -203,8 +213,7 @@ class Program:
         target = call.args[0] if compiled else call.func
         made = [target]
         if isinstance(target, ast.Name):  # its own assignments alone: parameters would lead back here
-            values = (_values(node, target.id) for node, _ in source.assignments)
-            made = [value for some in values for value in some]
+            made = [value for scope in source.scopes for value in scope.given(target.id)]
         instance = any(isinstance(one, ast.Call) and name_of(one) == owner for one in made)
         return int(compiled) if instance else None
 
@@ -227,11 +236,11 @@ class Program:
         yield from self._fields(name)
         for path, source in self.sources.items():
             if isinstance(node.value, ast.Name) and _module_of(path) == node.value.id:
-                yield from self._named(Site(path, node), name)
+                yield from self._named(Site(path, node, source.scopes[0]), name)
             yield from (
                 Site(path, value, owner)
-                for made, value, owner in source.returns
-                if made == name and _is_property(owner)
+                for value, owner in source.returns
+                if owner.name == name and _is_property(owner)
             )
 
     def _fields(self, name: str) -> Iterator[Site]:
@@ -249,12 +258,12 @@ class Program:
                 ]
                 given = [argument_of(call, name, fields.index(name)) for _, _, call in calls]
                 yield from (
-                    Site(where, value, other.owners.get(call))
+                    Site(where, value, other.scope_of(call))
                     for (where, other, call), value in zip(calls, given, strict=True)
                     if value is not None
                 )
                 if None in given or not given:
-                    yield Site(path, default)
+                    yield Site(path, default, source.scopes[0])
 
     def _from_module(self, source: Source, name: str) -> Iterator[Site]:
         """What a module of the program gives a name that a file imports from it."""
@@ -263,10 +272,10 @@ class Program:
                 for one in node.names:
                     if (one.asname or one.name) == name:
                         module = (node.module or "").rpartition(".")[2]
-                        for path in self.sources:
-                            if path == source.path or _module_of(path) != module:
-                                continue
-                            yield from self._named(Site(path, ast.Name(one.name)), one.name)
+                        for path, other in self.sources.items():
+                            if path != source.path and _module_of(path) == module:
+                                site = Site(path, ast.Name(one.name), other.scopes[0])
+                                yield from self._named(site, one.name)
 
 
 _OF_TENSORS = frozenset(
@@ -281,8 +290,8 @@ def _module_of(path: str) -> str:
     return file.parent.name if file.stem == "__init__" else file.stem
 
 
-def _is_property(function: Function) -> bool:
-    decorators = getattr(function, "decorator_list", [])
+def _is_property(scope: Scope) -> bool:
+    decorators = getattr(scope.node, "decorator_list", [])
     return any(ast.unparse(one).endswith("property") for one in decorators)
 
 
@@ -294,8 +303,7 @@ def _spread(source: Source, call: ast.Call) -> list[ast.expr]:
             found.append(argument)
             continue
         name = getattr(argument.value, "id", "")
-        around = source.owners.get(call)
-        made = [v for node, owner in source.assignments if owner is around for v in _values(node, name)]
+        made = source.scope_of(call).given(name)
         if len(made) != 1 or not isinstance(made[0], (ast.Tuple, ast.List)):
             break  # what comes behind it has no known position
         found += made[0].elts
@@ -311,26 +319,6 @@ def _passed(call: ast.Call, name: str) -> int | None:
     return None
 
 
-def _values(node: ast.Assign | ast.AnnAssign | ast.NamedExpr, name: str) -> list[ast.expr]:
-    """What an assignment gives a name."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    found = (_value_for(target, node.value, name) for target in targets)
-    return [value for value in found if value is not None]
-
-
-def _value_for(target: ast.expr, value: ast.expr | None, name: str) -> ast.expr | None:
-    """What of an assigned value a name gets."""
-    if isinstance(target, ast.Name):
-        return value if target.id == name else None
-    if isinstance(target, (ast.Tuple, ast.List)):
-        for i, part in enumerate(target.elts):
-            if isinstance(part, ast.Name) and part.id == name:
-                if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
-                    return value.elts[i]
-                return value
-    return None
-
-
 def _default(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr | None:
     """What a parameter is where no argument is given for it."""
     arguments = function.args
@@ -340,11 +328,3 @@ def _default(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast
         (one, value) for one, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value
     ]
     return next((value for one, value in pairs if one.arg == name), None)
-
-
-def parameter(function: Function, name: str) -> int | None:
-    """Which parameter of a function has a name."""
-    if function is None:
-        return None
-    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
-    return names.index(name) if name in names else None

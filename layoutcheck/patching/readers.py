@@ -18,8 +18,7 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import cycles, spent, times
 from layoutcheck.fixes.edit import partitioned, with_tensors
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.sources.traced import Distinct
 from layoutcheck.syntax import name_of
 

@@ -6,9 +6,8 @@ import ast
 import itertools
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, text_of
-from layoutcheck.patching.program import COPIES, Program
-from layoutcheck.patching.source import Site
+from layoutcheck.patching.edit import Candidate
+from layoutcheck.patching.program import COPIES, Program, Site
 from layoutcheck.syntax import name_of
 
 _TITLE = "retile: the fragment in the order of the tiled copy's registers"
@@ -31,7 +30,7 @@ def retiled(program: Program, site: Site) -> Iterator[tuple[str, Candidate]]:
         if thread is None or (isinstance(made, ast.Call) and name_of(made).startswith(_CUT)):
             continue
         given = _given(program, fragment)
-        text = text_of(program.sources[given.path], given.node)
+        text = program.sources[given.path].text_of(given.node)
         yield _TITLE, (program.rewritten(given, f"{thread}.retile({text})"),)
 
 
@@ -42,7 +41,7 @@ def _given(program: Program, fragment: Site) -> Site:
     """Where a name is given to the fragment for all copies (`view = fragment`), else the operand itself."""
     _, *behind = itertools.islice(program.behind(fragment), 2)
     alike = [one for one in behind if isinstance(fragment.node, ast.Name) and isinstance(one.node, ast.Name)]
-    return alike[0] if alike and alike[0].function is fragment.function else fragment
+    return alike[0] if alike and alike[0].scope is fragment.scope else fragment
 
 
 def _whole(site: Site) -> Site:
@@ -50,7 +49,7 @@ def _whole(site: Site) -> Site:
     node = site.node
     while isinstance(node, ast.Subscript):
         node = node.value
-    return Site(site.path, node, site.function)
+    return Site(site.path, node, site.scope)
 
 
 def _slice_of(program: Program, site: Site) -> str | None:
@@ -62,5 +61,5 @@ def _slice_of(program: Program, site: Site) -> str | None:
     owners = [one.node.func.value for one in made if isinstance(one.node, ast.Call)
               and isinstance(one.node.func, ast.Attribute)]  # fmt: skip
     names = {one.id for one in owners if isinstance(one, ast.Name)}
-    own = all(one.function is site.function for one in made)
+    own = all(one.scope is site.scope for one in made)
     return names.pop() if len(names) == 1 and len(owners) == len(made) and own else None

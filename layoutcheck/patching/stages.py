@@ -15,9 +15,8 @@ from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.measure import cosize
 from layoutcheck.fixes.pad_pitch import padded
-from layoutcheck.patching.edit import Candidate, rewritten, text_of
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site
+from layoutcheck.patching.edit import Candidate, rewritten
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.syntax import argument_of, name_of
 
 _MOST_DEPTH = 16
@@ -135,11 +134,11 @@ def numbers(program: Program, place: Site, node: ast.expr | None) -> list[int] |
 
 def said(program: Program, place: Site) -> dict[int, str]:
     """The extents of a `make_layout` that are names, by their numbers: strides are written with them."""
-    source, here = program.sources[place.path], (place.path, place.function)
+    source, here = program.sources[place.path], (place.path, place.scope)
     return {
-        value: text_of(source, one.node)
+        value: source.text_of(one.node)
         for one in reversed(_extent_sites(program, place))
-        if (one.path, one.function) == here and not isinstance(one.node, ast.Constant)
+        if (one.path, one.scope) == here and not isinstance(one.node, ast.Constant)
         if (value := _number(program, one)) is not None
     }
 

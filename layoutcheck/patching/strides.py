@@ -12,10 +12,10 @@ import ast
 import itertools
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of, text_of
+from layoutcheck.lint.source import Source
+from layoutcheck.patching.edit import Candidate, Edit, rewritten
 from layoutcheck.patching.layouts import uses_of
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site, Source
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.syntax import argument_of, name_of
 
 MOST_MODES = 3
@@ -37,7 +37,7 @@ def calls_at(program: Program, path: str, line: int) -> Iterator[Site]:
     source = program.sources.get(path)
     for call in source.calls() if source is not None else ():
         if source is not None and call.lineno <= line <= (call.end_lineno or call.lineno):
-            yield Site(path, call, source.owners.get(call))
+            yield Site(path, call, source.scope_of(call))
 
 
 def _is_of_a_tensor(source: Source, made: ast.Call) -> bool:
@@ -55,7 +55,7 @@ def _sharing(source: Source, call: ast.Call) -> str:
     stride = argument_of(call, "stride")
     if not isinstance(shape, ast.Tuple) or not isinstance(stride, ast.Tuple) or len(shape.elts) != 2:
         return ""
-    extents, strides = ([text_of(source, e) for e in one.elts] for one in (shape, stride))
+    extents, strides = ([source.text_of(e) for e in one.elts] for one in (shape, stride))
     pitched = {("1", extents[1]): 1, (extents[0], "1"): 0}.get((strides[0], strides[1]))
     if pitched is None or extents[0] == extents[1]:
         return ""
@@ -70,7 +70,7 @@ def _respelled(source: Source, call: ast.Call) -> list[tuple[str, Candidate]]:
         return [("stride: 1, as every element follows the one before", (one,))] if given.value > 1 else []
     if keyword is None or not isinstance(given, ast.Tuple) or not 2 <= len(given.elts) <= MOST_MODES:
         return []
-    spans = [span_of(source, one) for one in given.elts]
+    spans = [source.span_of(one) for one in given.elts]
     written = [source.text[slice(*span)] for span in spans]
     pairs = itertools.combinations(range(len(written)), 2)
     ways = [(f"{keyword}: two modes the other way round", _swapped(written, *pair)) for pair in pairs]
@@ -99,5 +99,5 @@ def _compact(source: Source, call: ast.Call, written: list[str]) -> list[str]:
     if written.count("1") != 1:
         return written
     fast = written.index("1")
-    extent = text_of(source, shape.elts[fast])
+    extent = source.text_of(shape.elts[fast])
     return ["1", extent] if fast == 0 else [extent, "1"]

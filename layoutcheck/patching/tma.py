@@ -16,8 +16,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import code
 from layoutcheck.patching.edit import Candidate, Edit, rewritten
 from layoutcheck.patching.layouts import unswizzled
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.syntax import argument_of, name_of
 
 _SWIZZLE_BITS = (3, 2, 1)  # of 128, 64 and 32 bytes; CUDA driver API, CUtensorMapSwizzle

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of
-from layoutcheck.patching.source import Source
+from layoutcheck.lint.source import Source
+from layoutcheck.patching.edit import Candidate, Edit, rewritten
 from layoutcheck.syntax import argument_of, name_of
 
 _TAKEN = "iterator"  # the attribute that is a tensor's pointer
@@ -59,8 +59,8 @@ def _swizzles(source: Source) -> Iterator[tuple[str, Candidate]]:
     for call, own in zip(made, numbers, strict=True):
         for other in dict.fromkeys(numbers):
             if other != own:
-                start, _ = span_of(source, call.args[0])
-                _, end = span_of(source, call.args[2])
+                start, _ = source.span_of(call.args[0])
+                _, end = source.span_of(call.args[2])
                 new = ", ".join(other)
                 yield f"swizzle {new} for {', '.join(own)}", (Edit(source.path, start, end, new),)
 
@@ -76,7 +76,7 @@ def _inner(source: Source) -> Iterator[tuple[str, Candidate]]:
         inner = f"{ast.unparse(outer.value)}.inner"
         given = argument_of(call, "swizzle")
         if given is None:
-            _, end = span_of(source, call)
+            _, end = source.span_of(call)
             yield f"the swizzle {inner}", (Edit(source.path, end - 1, end - 1, f", swizzle={inner}"),)
         elif ast.unparse(given) != inner:
             yield f"the swizzle {inner}", (rewritten(source, given, inner),)

@@ -22,9 +22,8 @@ from layoutcheck.patching.instead import before_recast
 from layoutcheck.patching.layouts import coarser
 from layoutcheck.patching.majors import other_flags, other_major
 from layoutcheck.patching.predicates import STRATEGY, guarded, reused
-from layoutcheck.patching.program import Program
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.readers import Reports
-from layoutcheck.patching.source import Site
 from layoutcheck.patching.stages import spaced
 from layoutcheck.patching.strides import respelled
 from layoutcheck.patching.tma import tma_edits

@@ -12,14 +12,13 @@ import re
 from collections.abc import Iterator
 
 from layoutcheck.patching import operands, ordering
-from layoutcheck.patching.edit import Candidate, apply, rewritten, text_of
+from layoutcheck.patching.edit import Candidate, apply, rewritten
 from layoutcheck.patching.layouts import aligned
 from layoutcheck.patching.ordering import proof
-from layoutcheck.patching.program import COPIES, Program
+from layoutcheck.patching.program import COPIES, Program, Site
 from layoutcheck.patching.repaired import Repair
 from layoutcheck.patching.retiles import retiled
 from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search, lines_of, short, told
-from layoutcheck.patching.source import Site
 from layoutcheck.patching.state import RANKS, Edited, State
 from layoutcheck.patching.strides import calls_at, respelled
 from layoutcheck.patching.views import views
@@ -125,7 +124,7 @@ def near(program: Program, failed: TraceFailure) -> Iterator[tuple[str, Candidat
 def _retiled(program: Program) -> Iterator[tuple[str, Candidate]]:
     """The fragments of all copies, retiled."""
     sites = (
-        Site(path, made, source.owners.get(made))
+        Site(path, made, source.scope_of(made))
         for path, source in program.sources.items()
         for made in source.calls()
     )
@@ -144,10 +143,10 @@ def _as_siblings(program: Program, place: Site) -> Iterator[tuple[str, Candidate
     source, call = program.sources[place.path], place.call
     for other in source.calls():
         alike = name_of(other) == name_of(call) and len(other.args) == len(call.args) > 1
-        if other is call or not alike or source.owners.get(other) is not place.function:
+        if other is call or not alike or source.scope_of(other) is not place.scope:
             continue
         for mine, theirs in zip(call.args[1:], other.args[1:], strict=True):  # the first says which it is
-            old, new = (text_of(source, one) for one in (mine, theirs))
+            old, new = (source.text_of(one) for one in (mine, theirs))
             if old != new:
                 title = f"argument: {new[:40]}, as the other {name_of(call)} has it"
                 yield title, (rewritten(source, mine, new),)

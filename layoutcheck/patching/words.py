@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, Edit, rewritten, span_of
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site, Source
+from layoutcheck.lint.source import Source
+from layoutcheck.patching.edit import Candidate, Edit, rewritten
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.syntax import name_of
 
 _PAIRS = {"LayoutEnum": ("ROW_MAJOR", "COL_MAJOR"), "OperandMajorMode": ("K", "MN")}
@@ -34,7 +34,7 @@ def other_words(program: Program, site: Site) -> Iterator[tuple[str, Candidate]]
 
 def turned(source: Source, node: ast.Attribute) -> Iterator[tuple[str, Candidate]]:
     """`OperandMajorMode.MN` for `OperandMajorMode.K` and the like; then other spans of an atom's swizzle."""
-    _, end = span_of(source, node)
+    _, end = source.span_of(node)
     owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
     for new in _others(owner, node.attr):
         yield f"{owner}.{new} for {owner}.{node.attr}", (Edit(source.path, end - len(node.attr), end, new),)

@@ -12,7 +12,7 @@ from layoutcheck.lint.finding import Edit
 from layoutcheck.lint.fixing import _better, _changed
 from layoutcheck.lint.rules import rules
 from layoutcheck.lint.run import _coverage
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.source import Source
 from layoutcheck.lint.text import Unreadable, decode, parsed
 
 
@@ -174,8 +174,8 @@ def test_an_edit_is_better_where_its_finding_goes_and_nothing_comes() -> None:
     (f"1 - {2**62}", None), ("7 // 2", 3), ("7 // 0", None), ("-3 * 4", -12),
 ])  # fmt: skip
 def test_numbers_of_a_machine_word_are_worked_out(sum_: str, known: int | None) -> None:
-    module = Module(f"from cutlass import cute\ncute.assume(x, divby={sum_})\n")
-    [call] = module.all_calls("assume")
+    module = Source("", f"from cutlass import cute\ncute.assume(x, divby={sum_})\n")
+    [call] = module.called("assume")
     assert resolve.integer(call.scope, call.argument(None, "divby")) == known
 
 
@@ -184,11 +184,12 @@ def test_numbers_of_a_machine_word_are_worked_out(sum_: str, known: int | None) 
     ("get_slice(0)", False),
 ])  # fmt: skip
 def test_the_atom_is_behind_a_slice_and_behind_no_other_method(written: str, found: bool) -> None:
-    module = Module(
+    module = Source(
+        "",
         "from cutlass import cute\natom = cute.make_copy_atom(op, t)\n"
-        f"tiled = cute.make_tiled_copy_tv(atom, t, v)\ncute.copy({written}, a, b)\n"
+        f"tiled = cute.make_tiled_copy_tv(atom, t, v)\ncute.copy({written}, a, b)\n",
     )
-    [call] = module.all_calls("copy")
+    [call] = module.called("copy")
     assert bool(resolve.atom_of(module, call.scope, call.argument(0, "atom"))) == found
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from layoutcheck.lint.analyse import analyse
 from layoutcheck.lint.rules import rules
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.source import Source
 
 SOURCES = Path(__file__).parent / "sources"
 WITH_EXAMPLE = [rule for rule in rules().values() if rule.example is not None]
@@ -123,8 +123,8 @@ def f(row):
     return g
 """
     assert codes(text) == [(6, "LC267")]
-    module = Module(text)
-    assert [call.name for call in module.all_calls("assume")] == ["cutlass.cute.assume"]
+    module = Source("", text)
+    assert [call.name for call in module.called("assume")] == ["cutlass.cute.assume"]
 
 
 STAGED = """

@@ -14,7 +14,7 @@ from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.lint.run import lint
 from layoutcheck.lint.sites import sites
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.source import Source
 
 ROOT = Path(__file__).parents[2]
 # LC267, which is wrong, and LC266, a note.
@@ -268,7 +268,7 @@ def test_the_cache_answers_as_reading_does(repo, capsys):
     ],
 )
 def test_a_copy_site_is_known_by_whatever_name_the_file_gives_it(text, lines):
-    assert [site.line for site in sites(Module(text))] == lines
+    assert [site.line for site in sites(Source("", text))] == lines
 
 
 def test_statistics(repo, capsys):

@@ -14,14 +14,14 @@ from layoutcheck.copies.changes import Change
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge
+from layoutcheck.lint.source import Source
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.patching.arguments import parts, with_keyword
 from layoutcheck.patching.copiers import flipped, own_width, turned
 from layoutcheck.patching.edit import Edit, apply, cute_of
 from layoutcheck.patching.edits import candidates, launched
 from layoutcheck.patching.layouts import _stride_for as stride_for
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site, Source
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.sources.types import parse_memref
 from layoutcheck.syntax import name_of
 
@@ -225,7 +225,7 @@ def test_strides_are_nested_as_the_shape_is_written(shape: str, layout: str, str
 
 
 def test_no_python_is_said_so() -> None:
-    with pytest.raises(InputError, match="is not valid Python"):
+    with pytest.raises(InputError, match=f"'{PATH}' does not parse"):
         Program({PATH: "def f(:"}).copy_at(PATH, 1)
 
 
@@ -359,10 +359,10 @@ def run(made):
 
 def test_a_call_of_an_instance_is_its_classs_call() -> None:
     program = Program({PATH: MADE})
-    owner = program.sources[PATH].tree.body[0].body[0]  # type: ignore[attr-defined]
-    found = [ast.unparse(one.node) for one in program.given(owner, "pointer")]
+    scope = program.sources[PATH].scopes[1]
+    found = [ast.unparse(one.node) for one in program.given(scope, "pointer")]
     assert found == ["make_ptr(kind, assumed_align=8)", "make_ptr(kind, assumed_align=4)"]
-    assert [ast.unparse(one.node) for one in program.given(owner, "rows")] == ["4", "4"]
+    assert [ast.unparse(one.node) for one in program.given(scope, "rows")] == ["4", "4"]
 
 
 @pytest.mark.parametrize(
@@ -432,7 +432,7 @@ def test_a_copy_through_a_partial_has_the_arguments_of_both() -> None:
 def test_a_transposition_is_flipped_in_the_programs_own_words(given: str, new: str | None) -> None:
     text = f"op = LdMatrix8x8x16bOp{given}\n"
     program = Program({PATH: text})
-    place = Site(PATH, next(program.sources[PATH].calls()))
+    place = Site(PATH, next(program.sources[PATH].calls()), program.sources[PATH].scopes[0])
     made = [apply({PATH: text}, edits)[PATH] for edits in flipped(program, place)]
     assert made == ([] if new is None else [f"op = LdMatrix8x8x16bOp{new}\n"])
 

@@ -13,8 +13,7 @@ from layoutcheck.patching.edit import Candidate, apply
 from layoutcheck.patching.edits import launched
 from layoutcheck.patching.layouts import aligned, coarser
 from layoutcheck.patching.modules import imported
-from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Site
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.stages import may_be_of, spaced
 from layoutcheck.patching.words import flags, other_words
 
@@ -155,7 +154,10 @@ def test_the_files_that_are_read_are_the_projects_own(tmp_path: Path) -> None:
 
 def test_a_name_of_another_file_is_followed_only_where_it_is_imported() -> None:
     program = Program({"a.py": "from b import N as M\nx = f(M)\ny = f(N)\n", "b.py": "N = 3\n"})
-    values = [program.definition(Site("a.py", call.args[0])).node for call in program.sources["a.py"].calls()]
+    source = program.sources["a.py"]
+    values = [
+        program.definition(Site("a.py", call.args[0], source.scope_of(call))).node for call in source.calls()
+    ]
     assert [ast.unparse(one) for one in values] == ["3", "N"]
 
 
@@ -213,7 +215,7 @@ def test_a_block_is_made_by_the_number_that_has_a_name() -> None:
 )
 def test_which_layouts_may_be_a_tiles(shape: str, tile: str, may: bool) -> None:
     program = Program({"main.py": f"made = cute.make_layout({shape})\n"})
-    place = Site("main.py", next(program.sources["main.py"].calls()))
+    place = Site("main.py", next(program.sources["main.py"].calls()), program.sources["main.py"].scopes[0])
     assert may_be_of(program, place, parse_layout(tile)) is may
 
 

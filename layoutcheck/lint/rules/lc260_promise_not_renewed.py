@@ -35,22 +35,22 @@ from collections.abc import Iterator
 from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
 from layoutcheck.lint.scopes import Call, Scope
-from layoutcheck.lint.source import Module, names_in
+from layoutcheck.lint.source import Source, names_in
 
 _MAKERS = frozenset(("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_compact_tensor"))
 _HOST = ("jit", "kernel")
 
 
-def find(module: Module) -> Iterator[Hit]:
+def find(source: Source) -> Iterator[Hit]:
     """Calls of compiled kernels, and pointers made of integers."""
-    for call in module.all_calls("compile"):
+    for call in source.called("compile"):
         if call.name.endswith("cute.compile") or call.name.endswith("compile.compile"):
-            yield from _calls_of(module, call)
-    for call in module.all_calls("make_ptr"):
-        yield from _made_of_integer(module, call)
+            yield from _calls_of(source, call)
+    for call in source.called("make_ptr"):
+        yield from _made_of_integer(source, call)
 
 
-def _calls_of(module: Module, compiled: Call) -> Iterator[Hit]:
+def _calls_of(source: Source, compiled: Call) -> Iterator[Hit]:
     """Calls, in the same function, of what `cute.compile` returned."""
     scope = compiled.scope
     names = {
@@ -60,15 +60,15 @@ def _calls_of(module: Module, compiled: Call) -> Iterator[Hit]:
         return
     options = " ".join(each.value for each in ast.walk(compiled.node) if _is_text(each))  # type: ignore[attr-defined]
     tvm = "tvm-ffi" in options
-    promised = [_promise(module, scope, argument) for argument in compiled.node.args[1:]]
+    promised = [_promise(source, scope, argument) for argument in compiled.node.args[1:]]
     for node in resolve.statements(scope):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names):
             continue
         for align, argument in zip(promised, node.args, strict=False):
-            if align is None or align[0] <= (_promise(module, scope, argument) or (0, ""))[0]:
+            if align is None or align[0] <= (_promise(source, scope, argument) or (0, ""))[0]:
                 continue
-            pointer = _unpromised(module, scope, argument, align[1], tvm)
-            if pointer and not _guarded(module, scope, pointer):
+            pointer = _unpromised(source, scope, argument, align[1], tvm)
+            if pointer and not _guarded(source, scope, pointer):
                 yield Hit(
                     argument,
                     f"compiled for {align[0]}-byte alignment, but called with a pointer that nothing checks",
@@ -82,16 +82,16 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _promise(module: Module, scope: Scope, node: ast.expr) -> tuple[int, str] | None:
+def _promise(source: Source, scope: Scope, node: ast.expr) -> tuple[int, str] | None:
     """The alignment that an argument promises, and which function made it; None where it is not written out."""
     found, index = resolve.follow(scope, node)
     while isinstance(found, ast.Call) and isinstance(found.func, ast.Attribute):
-        if resolve.last(module, found) in _MAKERS:
+        if resolve.last(source, found) in _MAKERS:
             break
         found = found.func.value  # from_dlpack(...).mark_layout_dynamic()
     if not isinstance(found, ast.Call) or index is not None:
         return None
-    maker = resolve.last(module, found)
+    maker = resolve.last(source, found)
     if maker not in _MAKERS:
         return None
     for keyword in found.keywords:
@@ -101,14 +101,14 @@ def _promise(module: Module, scope: Scope, node: ast.expr) -> tuple[int, str] | 
     return None
 
 
-def _unpromised(module: Module, scope: Scope, node: ast.expr, maker: str, tvm: bool) -> str | None:
+def _unpromised(source: Source, scope: Scope, node: ast.expr, maker: str, tvm: bool) -> str | None:
     """The parameter that an argument's address comes from, where no check lies between."""
     if tvm and maker != "make_ptr":
         return None
     found, index = resolve.follow(scope, node)
     if found is None or index is not None:
         return None
-    if isinstance(found, ast.Call) and resolve.last(module, found) == "from_dlpack" and found.args:
+    if isinstance(found, ast.Call) and resolve.last(source, found) == "from_dlpack" and found.args:
         if any(keyword.arg == "assumed_align" for keyword in found.keywords):
             return None
         found, index = resolve.follow(scope, found.args[0])
@@ -118,17 +118,17 @@ def _unpromised(module: Module, scope: Scope, node: ast.expr, maker: str, tvm: b
         and found.func.attr == "data_ptr"
     ):
         found, index = resolve.follow(scope, found.func.value)
-    return _callers(module, scope, found) if index is None else None
+    return _callers(source, scope, found) if index is None else None
 
 
-def _callers(module: Module, scope: Scope, node: ast.expr | None) -> str | None:
+def _callers(source: Source, scope: Scope, node: ast.expr | None) -> str | None:
     """The name of a parameter that callers outside this file give."""
     if not isinstance(node, ast.Name) or node.id not in scope.parameters or resolve.decorated(scope, *_HOST):
         return None
-    return None if node.id in scope.values or module.callers(scope) else node.id
+    return None if node.id in scope.values or source.callers(scope) else node.id
 
 
-def _made_of_integer(module: Module, call: Call) -> Iterator[Hit]:
+def _made_of_integer(source: Source, call: Call) -> Iterator[Hit]:
     """`cute.make_ptr(dtype, address, ..., assumed_align=N)` of a parameter, in a `@cute.jit` function."""
     scope = call.scope
     if not resolve.decorated(scope, *_HOST):
@@ -142,10 +142,10 @@ def _made_of_integer(module: Module, call: Call) -> Iterator[Hit]:
         or address.id not in scope.parameters
     ):
         return
-    callers = module.callers(scope)
-    if _guarded(module, scope, address.id) or any(_asks_alignment(each.scope) for each in callers):
+    callers = source.callers(scope)
+    if _guarded(source, scope, address.id) or any(_asks_alignment(each.scope) for each in callers):
         return
-    if any(_asks_alignment(each) for each in module.scopes):
+    if any(_asks_alignment(each) for each in source.scopes):
         return
     yield Hit(
         call.node,
@@ -155,7 +155,7 @@ def _made_of_integer(module: Module, call: Call) -> Iterator[Hit]:
     )
 
 
-def _guarded(module: Module, scope: Scope, name: str) -> bool:
+def _guarded(source: Source, scope: Scope, name: str) -> bool:
     """Whether the function asks for the remainder of an address, or hands the pointer to something that may."""
     for test in resolve.conditions(scope):
         if name in names_in(test) and _remainder(test):
@@ -163,7 +163,7 @@ def _guarded(module: Module, scope: Scope, name: str) -> bool:
     for node in resolve.statements(scope):
         if (
             isinstance(node, ast.Call)
-            and "align" in resolve.last(module, node).lower()
+            and "align" in resolve.last(source, node).lower()
             and name in names_in(node)
         ):
             return True

@@ -29,22 +29,22 @@ from collections.abc import Iterator
 from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
 from layoutcheck.lint.scopes import Call, Scope
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.source import Source
 
 _SIZES = frozenset(("shape", "size", "cosize"))
 
 
-def find(module: Module) -> Iterator[Hit]:
+def find(source: Source) -> Iterator[Hit]:
     """Copies of a `cp.async` atom whose predicate is compared with the destination's own extent."""
-    for call in module.all_calls("copy"):
+    for call in source.called("copy"):
         pred, dst = call.argument(None, "pred"), call.argument(2, "dst")
         if pred is None or dst is None or not call.node.args:
             continue
-        op = resolve.op_of(module, call.scope, resolve.atom_of(module, call.scope, call.node.args[0]))
-        if op is None or resolve.last(module, op) != "CopyG2SOp":
+        op = resolve.op_of(source, call.scope, resolve.atom_of(source, call.scope, call.node.args[0]))
+        if op is None or resolve.last(source, op) != "CopyG2SOp":
             continue
-        tensors = _destinations(module, call, dst)
-        limit = _compared(module, call.scope, pred, tensors)
+        tensors = _destinations(source, call, dst)
+        limit = _compared(source, call.scope, pred, tensors)
         if limit is not None:
             yield Hit(
                 pred,
@@ -56,7 +56,7 @@ def find(module: Module) -> Iterator[Hit]:
             )
 
 
-def _destinations(module: Module, call: Call, dst: ast.expr) -> frozenset[str]:
+def _destinations(source: Source, call: Call, dst: ast.expr) -> frozenset[str]:
     """The names of the tensor that the destination is a part of."""
     names: set[str] = set()
     node: ast.expr | None = dst
@@ -67,12 +67,12 @@ def _destinations(module: Module, call: Call, dst: ast.expr) -> frozenset[str]:
         names.add(found.id)
         bound = call.scope.only(found.id)
         node = None if bound is None else bound.node
-        if isinstance(node, ast.Call) and resolve.last(module, node).startswith("partition_") and node.args:
+        if isinstance(node, ast.Call) and resolve.last(source, node).startswith("partition_") and node.args:
             node = node.args[0]  # thr.partition_D(sA) is a part of sA
     return frozenset(names)
 
 
-def _compared(module: Module, scope: Scope, pred: ast.expr, tensors: frozenset[str]) -> str | None:
+def _compared(source: Source, scope: Scope, pred: ast.expr, tensors: frozenset[str]) -> str | None:
     """The destination whose extent the predicate's entries are compared with."""
     target = resolve.root(pred)
     entries = [pred] if target is None else _entries(scope, target.id)
@@ -82,13 +82,13 @@ def _compared(module: Module, scope: Scope, pred: ast.expr, tensors: frozenset[s
                 limit: ast.expr | None = None
                 if (
                     isinstance(each, ast.Call)
-                    and resolve.last(module, each) == "elem_less"
+                    and resolve.last(source, each) == "elem_less"
                     and len(each.args) > 1
                 ):
                     limit = each.args[1]
                 elif isinstance(each, ast.Compare) and isinstance(each.ops[0], ast.Lt | ast.LtE):
                     limit = each.comparators[0]
-                name = None if limit is None else _extent_of(module, limit)
+                name = None if limit is None else _extent_of(source, limit)
                 if name in tensors:
                     return name
     return None
@@ -105,13 +105,13 @@ def _entries(scope: Scope, name: str) -> list[ast.expr]:
     return found
 
 
-def _extent_of(module: Module, node: ast.expr) -> str | None:
+def _extent_of(source: Source, node: ast.expr) -> str | None:
     """The tensor whose extent an expression is: `sA.shape[0]`, `cute.size(sA)`."""
     for each in ast.walk(node):
         if isinstance(each, ast.Attribute) and each.attr == "shape":
             found = resolve.root(each.value)
             return None if found is None else found.id
-        if isinstance(each, ast.Call) and resolve.last(module, each) in _SIZES and each.args:
+        if isinstance(each, ast.Call) and resolve.last(source, each) in _SIZES and each.args:
             found = resolve.root(each.args[0])
             return None if found is None else found.id
     return None

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
 from layoutcheck.lint.scopes import Call, Scope
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.source import Source
 from layoutcheck.syntax import argument_of
 
 _COPIES = ("copy", "copy_atom_call", "autovec_copy")  # basic_copy goes element by element
@@ -49,26 +49,26 @@ _BYTES = {
 }
 
 
-def find(module: Module) -> Iterator[Hit]:
+def find(source: Source) -> Iterator[Hit]:
     """Literal swizzles given to a pointer, whose base is right for elements and not for bytes."""
     for name, (position, keyword) in _SINKS.items():
-        for call in module.all_calls(name):
+        for call in source.called(name):
             made, index = resolve.follow(call.scope, call.argument(position, keyword))
             if (
                 index is not None
                 or not isinstance(made, ast.Call)
-                or resolve.last(module, made) != "make_swizzle"
+                or resolve.last(source, made) != "make_swizzle"
             ):
                 continue
             numbers = [resolve.integer(call.scope, each) for each in made.args[:3]]
             if len(numbers) < 3 or any(number is None for number in numbers):
                 continue
             bits, base, shift = (number or 0 for number in numbers)
-            size = _element_bytes(module, call, name)
+            size = _element_bytes(source, call, name)
             meant = base + size.bit_length() - 1
             if bits < 1 or size < 2 or meant != 4:
                 continue  # only what is exactly one 16-byte vector of elements
-            if not _copied(module, call):
+            if not _copied(source, call):
                 continue
             yield Hit(
                 made,
@@ -84,12 +84,12 @@ def find(module: Module) -> Iterator[Hit]:
             )
 
 
-def _copied(module: Module, made: Call) -> bool:
+def _copied(source: Source, made: Call) -> bool:
     """Whether a copy that may be of 128 bits has what this call makes for an operand."""
     return any(
         part is made.node
-        for copy in module.all_calls(*_COPIES)
-        if copy.scope is made.scope and _may_be_wide(module, copy)
+        for copy in source.called(*_COPIES)
+        if copy.scope is made.scope and _may_be_wide(source, copy)
         for operand in copy.node.args
         for part in _parts(copy.scope, operand)
     )
@@ -100,19 +100,19 @@ def _parts(scope: Scope, operand: ast.expr) -> Iterator[ast.AST]:
         yield from ast.walk(one)
 
 
-def _may_be_wide(module: Module, copy: Call) -> bool:
+def _may_be_wide(source: Source, copy: Call) -> bool:
     """Whether the copy's atom is not written out as one of fewer bits."""
-    atom = resolve.atom_of(module, copy.scope, copy.node.args[0] if copy.node.args else None)
+    atom = resolve.atom_of(source, copy.scope, copy.node.args[0] if copy.node.args else None)
     given = argument_of(atom, "num_bits_per_copy") if atom else None
     bits = resolve.integer(copy.scope, given)
     return bits is None or bits >= _WIDE_BITS
 
 
-def _element_bytes(module: Module, call: Call, name: str) -> int:
+def _element_bytes(source: Source, call: Call, name: str) -> int:
     """Bytes of the element, where the type is written out; 0 where it is not."""
     position, keyword = _DTYPE[name]
     dtype, _ = resolve.follow(call.scope, call.argument(position, keyword))
-    return 0 if dtype is None else _BYTES.get(resolve.last(module, dtype), 0)
+    return 0 if dtype is None else _BYTES.get(resolve.last(source, dtype), 0)
 
 
 _SOURCE = """

@@ -29,15 +29,15 @@ from collections.abc import Iterator
 from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
 from layoutcheck.lint.scopes import Call
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.source import Source
 
 _STRIDES = frozenset(("stride", "layout", "stride_order", "dim_order"))
 
 
-def find(module: Module) -> Iterator[Hit]:
+def find(source: Source) -> Iterator[Hit]:
     """`make_tensor(x.iterator, make_layout(sizes))` of a parameter, in a function that launches a kernel."""
-    launching = {call.scope for call in module.all_calls("launch")}
-    for call in module.all_calls("make_tensor"):
+    launching = {call.scope for call in source.called("launch")}
+    for call in source.called("make_tensor"):
         scope = call.scope
         if scope not in launching or not resolve.decorated(scope, "jit"):
             continue
@@ -50,14 +50,14 @@ def find(module: Module) -> Iterator[Hit]:
         ):
             continue
         made, index = resolve.follow(scope, layout)
-        if index is not None or not isinstance(made, ast.Call) or resolve.last(module, made) not in _LAYOUTS:
+        if index is not None or not isinstance(made, ast.Call) or resolve.last(source, made) not in _LAYOUTS:
             continue
-        if _one_mode(made) or _strides_seen(module, call, made, tensor.id):
+        if _one_mode(made) or _strides_seen(source, call, made, tensor.id):
             continue
         yield Hit(
             call.node,
             f"the strides of '{tensor.id}' are dropped: it is read as packed",
-            f"{module.source(made)[:80]} is computed from sizes; a padded or sliced '{tensor.id}' is read wrongly, "
+            f"{source.in_one_line(made)[:80]} is computed from sizes; a padded or sliced '{tensor.id}' is read wrongly, "
             f"without an error. Take them from {tensor.id}.stride.",
             {"tensor": tensor.id},
         )
@@ -76,7 +76,7 @@ def _one_mode(made: ast.Call) -> bool:
     )
 
 
-def _strides_seen(module: Module, call: Call, made: ast.Call, tensor: str) -> bool:
+def _strides_seen(source: Source, call: Call, made: ast.Call, tensor: str) -> bool:
     """Whether the layout has strides: an argument of its own, or attributes of the tensor."""
     if any(keyword.arg in (None, "stride") for keyword in made.keywords):
         return True  # written by someone who had them

@@ -25,24 +25,24 @@ from collections.abc import Iterator
 from layoutcheck.lint import resolve
 from layoutcheck.lint.finding import Edit
 from layoutcheck.lint.rule import Example, Hit, make_rule
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.source import Source
 from layoutcheck.syntax import argument_of
 
 # As atoms.cp_async has them; the lint of one file does not load numpy for two tuples.
 _WIDTHS, _WIDTHS_GLOBAL = (32, 64, 128), (128,)
 
 
-def find(module: Module) -> Iterator[Hit]:
+def find(source: Source) -> Iterator[Hit]:
     """`cp.async` atoms with a width that is written out and that no instruction has."""
-    for call in module.all_calls("make_copy_atom", "CopyAtom"):
-        op = resolve.op_of(module, call.scope, call.node)
-        if op is None or resolve.last(module, op) != "CopyG2SOp":
+    for call in source.called("make_copy_atom", "CopyAtom"):
+        op = resolve.op_of(source, call.scope, call.node)
+        if op is None or resolve.last(source, op) != "CopyG2SOp":
             continue
         given = call.argument(None, "num_bits_per_copy")
         bits = resolve.integer(call.scope, given)
         if given is None or bits is None:
             continue
-        mode = _cache_mode(module, op)
+        mode = _cache_mode(source, op)
         widths = _WIDTHS_GLOBAL if mode == "GLOBAL" else _WIDTHS
         if mode is None or bits in widths:
             continue
@@ -63,12 +63,12 @@ def find(module: Module) -> Iterator[Hit]:
         )
 
 
-def _cache_mode(module: Module, op: ast.Call) -> str | None:
+def _cache_mode(source: Source, op: ast.Call) -> str | None:
     """The name of the cache mode; "ALWAYS" is the default; None where it is not written out."""
     given = argument_of(op, "cache_mode", 0)
     if given is None:
         return "ALWAYS" if not op.keywords else None
-    name = resolve.last(module, given)
+    name = resolve.last(source, given)
     return name if name in ("ALWAYS", "GLOBAL", "STREAMING", "LAST_USE", "NONE") else None
 
 

@@ -30,12 +30,12 @@ from layoutcheck.lint import resolve
 from layoutcheck.lint.finding import Edit
 from layoutcheck.lint.rule import Example, Hit, make_rule
 from layoutcheck.lint.scopes import Call, Scope
-from layoutcheck.lint.source import Module
+from layoutcheck.lint.source import Source
 
 
-def find(module: Module) -> Iterator[Hit]:
+def find(source: Source) -> Iterator[Hit]:
     """Calls after an `assert`, or an `if ...: raise`, that proves what they leave out."""
-    for call in module.all_calls("from_dlpack"):
+    for call in source.called("from_dlpack"):
         if not call.node.args or call.argument(1, "assumed_align") is not None:
             continue
         tensor = call.node.args[0]
@@ -43,11 +43,11 @@ def find(module: Module) -> Iterator[Hit]:
             number = _proved(call, f"{tensor.id}.data_ptr()")
             if number:
                 yield _hit(call.node, "assumed_align", number, f"the address of '{tensor.id}'")
-    for call in module.all_calls("mark_compact_shape_dynamic"):
+    for call in source.called("mark_compact_shape_dynamic"):
         mode = resolve.integer(call.scope, call.argument(0, "mode"))
         if mode is None or call.argument(2, "divisibility") is not None or _starred(call.node):
             continue
-        name = _tensor_behind(module, call)
+        name = _tensor_behind(source, call)
         number = _proved(call, f"{name}.shape[{mode}]", f"{name}.size({mode})") if name else 0
         if number:
             yield _hit(call.node, "divisibility", number, f"{name}.shape[{mode}]")
@@ -70,7 +70,7 @@ def _starred(node: ast.Call) -> bool:
     )
 
 
-def _tensor_behind(module: Module, call: Call) -> str | None:
+def _tensor_behind(source: Source, call: Call) -> str | None:
     """`x` of `from_dlpack(x).mark_...(...)`, or of a name bound to it."""
     if not isinstance(call.node.func, ast.Attribute):
         return None
@@ -78,7 +78,7 @@ def _tensor_behind(module: Module, call: Call) -> str | None:
     if (
         index is None
         and isinstance(made, ast.Call)
-        and resolve.last(module, made) == "from_dlpack"
+        and resolve.last(source, made) == "from_dlpack"
         and made.args
     ):
         return made.args[0].id if isinstance(made.args[0], ast.Name) else None
@@ -88,7 +88,7 @@ def _tensor_behind(module: Module, call: Call) -> str | None:
 def _proved(call: Call, *asked: str) -> int:
     """The N that every run up to the call has checked one of the expressions to be a multiple of; else 0."""
     scope = call.scope
-    if isinstance(scope.node, ast.Module):
+    if not isinstance(scope.node, ast.FunctionDef | ast.AsyncFunctionDef):
         return 0
     bound = scope.values.get(asked[0].partition(".")[0], [])
     if any(value is None for value in bound):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layoutcheck.patching.edit import Candidate, rewritten, text_of
+from layoutcheck.lint.source import Source
+from layoutcheck.patching.edit import Candidate, rewritten
 from layoutcheck.patching.ordering import slots
 from layoutcheck.patching.ordering.slots import Slot
 from layoutcheck.patching.ordering.spelling import free_barrier, why
 from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Source
 from layoutcheck.sources.traced import Frame, KernelFinding
 from layoutcheck.syntax import name_of
 
@@ -55,7 +55,7 @@ class _Numbers:
         most, pending = int(self.facts.get("most", 0)), int(self.facts.get("pending", 0))
         for source, call in self._at(_WAITS):
             for value in call.args[:1]:
-                text = text_of(source, value)
+                text = source.text_of(value)
                 plain = isinstance(value, ast.Constant)
                 for new in ([] if plain else [f"{_bound(text)} - {pending - most}"]) + [str(most)]:
                     said = f"{name_of(call)}({new}), not {text}; no more than {most} later groups stay open"
@@ -124,7 +124,7 @@ class _Numbers:
             if not early and _root(call.args[0]) in _loaded(source):
                 continue
             for value in call.args[1:2]:
-                text = text_of(source, value)
+                text = source.text_of(value)
                 loop = slots.loop_around(slots.chain(source, call.lineno))
                 options = [f"{target} % 2"] if (target := slots.counter(loop)) else []
                 options += [{"0": "1", "1": "0"}.get(text, f"1 - ({text})")]
@@ -139,11 +139,11 @@ class _Numbers:
         for source, call in made:
             for value in call.args[:1]:
                 for new in _roles(source, _side(source, call)):
-                    if new != text_of(source, value):
+                    if new != source.text_of(value):
                         said = f"a state of {new}; its first phase is the one that this side needs"
                         yield _way(said, source, value, new)
         counts = [
-            text_of(source, value)
+            source.text_of(value)
             for source, create in self._calls("create")
             for value in _arguments(create, "num_stages", "num_stages", 99)
         ]
@@ -152,7 +152,7 @@ class _Numbers:
                 (source, value)
                 for source, call in made
                 for value in call.args[1:2]
-                if new != text_of(source, value)
+                if new != source.text_of(value)
             ]
             edits = [_way(f"states of {new} stages, as the pipeline has", *one, new) for one in others]
             yield from (
@@ -187,7 +187,7 @@ def _left_out(source: Source, loop: ast.For | ast.While) -> Iterator[tuple[str, 
     for stmt in loop.body:
         for call in (node for node in ast.walk(stmt) if isinstance(node, ast.Call)):
             if isinstance(call.func, ast.Attribute) and call.func.attr.split("_")[0] in _ROLES and call.args:
-                key = ast.unparse(call.func.value), text_of(source, call.args[0])
+                key = ast.unparse(call.func.value), source.text_of(call.args[0])
                 called.setdefault(key, {})[call.func.attr] = stmt
     steps = {
         ast.unparse(call.func.value): stmt
@@ -228,7 +228,7 @@ def _put(slot: Slot, statement: str) -> Iterator[tuple[str, Candidate]]:
 def _roles(source: Source, side: str) -> list[str]:
     """A role as the file names it: `PipelineUserType.Producer`."""
     owners = {
-        text_of(source, node.value)
+        source.text_of(node.value)
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Attribute) and node.attr in ("Producer", "Consumer")
     }

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from layoutcheck.patching.edit import Candidate, Edit, text_of
+from layoutcheck.lint.source import Source
+from layoutcheck.patching.edit import Candidate, Edit
 from layoutcheck.patching.ordering import slots
 from layoutcheck.patching.ordering.given_back import later
 from layoutcheck.patching.ordering.slots import Slot
 from layoutcheck.patching.ordering.spelling import Spelling, why
 from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Source
 from layoutcheck.sources.traced import KernelFinding
 from layoutcheck.syntax import name_of
 
@@ -283,7 +283,7 @@ class Missing:
         for node in ast.walk(found[1][-1].stmt) if found is not None else ():
             for one in node.keywords if isinstance(node, ast.Call) else ():
                 if one.arg in ("mbar_ptr", "tma_bar_ptr") and found is not None:
-                    return text_of(found[0], one.value)
+                    return found[0].text_of(one.value)
         return ""
 
     def phases(self, slot: Slot) -> list[str]:
@@ -338,14 +338,13 @@ _PRODUCER = ("producer_acquire", "producer_commit", "producer_get_barrier", "pro
 def _pipes(source: Source, stmt: ast.stmt, method: str) -> list[tuple[str, str]]:
     """(pipeline, state) of the calls of methods of the same role in the function of a statement."""
     role = _CONSUMER if method.startswith("consumer") else _PRODUCER
-    function = source.owners.get(stmt)
+    scope = source.scope_of(stmt)
     found: dict[tuple[str, str], None] = {}
     for call in source.calls():
-        if name_of(call) in role and isinstance(call.func, ast.Attribute):
-            owner = source.owners.get(call)
-            if owner is function:
-                state = text_of(source, call.args[0]) if call.args else ""
-                found[ast.unparse(call.func.value), state] = None
+        named = name_of(call) in role and source.scope_of(call) is scope
+        if named and isinstance(call.func, ast.Attribute):
+            state = source.text_of(call.args[0]) if call.args else ""
+            found[ast.unparse(call.func.value), state] = None
     return list(found)
 
 

@@ -12,9 +12,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from layoutcheck.patching.edit import Edit, indent_of, span_of
+from layoutcheck.lint.source import Source
+from layoutcheck.patching.edit import Edit, indent_of
 from layoutcheck.patching.program import Program
-from layoutcheck.patching.source import Source
 from layoutcheck.sources.traced import Frame, KernelPlace
 from layoutcheck.syntax import name_of
 
@@ -49,7 +49,7 @@ class Slot:
         if indent is None:
             return None
         text = self.source.text
-        start, end = span_of(self.source, self.stmt)
+        start, end = self.source.span_of(self.stmt)
         new = "".join(f"{indent}{line}\n" for line in statements)
         if not self.after:
             at = text.rfind("\n", 0, start) + 1
@@ -113,8 +113,8 @@ def statement(program: Program, frame: Frame) -> tuple[Source, list[Step]] | Non
 
 def chain(source: Source, line: int) -> list[Step]:
     """The statements around a line within its function, outermost first."""
-    function = source.function_at(_offset(source, line))
-    block: list[ast.stmt] = function.body if function is not None else []
+    function = source.scope_at(line).node
+    block = function.body if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
     found: list[Step] = []
     while block:
         stmt = next((one for one in block if one.lineno <= line <= (one.end_lineno or one.lineno)), None)
@@ -207,11 +207,11 @@ def _together(program: Program, first: KernelPlace, second: KernelPlace) -> Iter
             source = program.sources.get(one.file)
             if source is None or one.file != other.file:
                 continue
-            function = source.function_at(_offset(source, one.line))
-            if function is None or function is not source.function_at(_offset(source, other.line)):
+            scope = source.scope_at(one.line)
+            if scope.parent is None or scope is not source.scope_at(other.line):
                 continue
-            if function not in seen:
-                seen.add(function)
+            if scope not in seen:
+                seen.add(scope)
                 yield one, other
             break
 
@@ -250,16 +250,12 @@ def _spans(block: list[ast.stmt], line: int) -> bool:
 
 def _indent(source: Source, stmt: ast.stmt) -> str | None:
     """The blanks before a statement that has its lines for itself and is no `elif`."""
-    start, _ = span_of(source, stmt)
+    start, _ = source.span_of(stmt)
     return None if source.text.startswith("elif", start) else indent_of(source, stmt)
 
 
 def _lines(source: Source, stmt: ast.stmt) -> tuple[int, int]:
     """The offsets of a statement's lines, with the last one's end."""
-    start, end = span_of(source, stmt)
+    start, end = source.span_of(stmt)
     stop = source.text.find("\n", end)
     return source.text.rfind("\n", 0, start) + 1, len(source.text) if stop < 0 else stop + 1
-
-
-def _offset(source: Source, line: int) -> int:
-    return sum(len(one) + 1 for one in source.text.split("\n")[: line - 1])

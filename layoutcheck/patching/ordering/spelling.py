@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 
-from layoutcheck.patching.source import Source
+from layoutcheck.lint.source import Source
 from layoutcheck.syntax import name_of
 
 _ARCH = (
