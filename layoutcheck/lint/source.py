@@ -190,7 +190,7 @@ class _Index:
         Entry = tuple[ast.AST, Scope, tuple[Test, ...]]  # noqa: N806
         stack: list[Entry] = [(tree, self.scopes[0], ())]
         pop, extend, owners = stack.pop, stack.extend, self.owners
-        known: dict[type, tuple[str, ...]] = {}  # the fields of each kind of node that hold nodes
+        known: dict[type, tuple[str, ...]] = {ast.Constant: ()}  # the fields of a kind that hold nodes
         while stack:
             node, scope, tests = pop()
             owners[node] = scope

@@ -174,9 +174,17 @@ def test_an_edit_is_better_where_its_finding_goes_and_nothing_comes() -> None:
     (f"1 - {2**62}", None), ("7 // 2", 3), ("7 // 0", None), ("-3 * 4", -12),
 ])  # fmt: skip
 def test_numbers_of_a_machine_word_are_worked_out(sum_: str, known: int | None) -> None:
-    module = Source("", f"from cutlass import cute\ncute.assume(x, divby={sum_})\n")
-    [call] = module.called("assume")
+    source = Source("", f"from cutlass import cute\ncute.assume(x, divby={sum_})\n")
+    [call] = source.called("assume")
     assert resolve.integer(call.scope, call.argument(None, "divby")) == known
+
+
+@pytest.mark.parametrize(
+    "around", ["if 0.5:\n    {}", "f = lambda: 0.5\n{}", "@g(0.5)\ndef f(x=0.5):\n    {}"]
+)
+def test_numbers_that_are_no_integers_are_read_over(around: str) -> None:
+    source = Source("", "from cutlass import cute\n" + around.format("cute.assume(x, divby=8)\n"))
+    assert len(list(source.called("assume"))) == 1
 
 
 @pytest.mark.parametrize(("written", "found"), [
@@ -184,13 +192,13 @@ def test_numbers_of_a_machine_word_are_worked_out(sum_: str, known: int | None) 
     ("get_slice(0)", False),
 ])  # fmt: skip
 def test_the_atom_is_behind_a_slice_and_behind_no_other_method(written: str, found: bool) -> None:
-    module = Source(
+    source = Source(
         "",
         "from cutlass import cute\natom = cute.make_copy_atom(op, t)\n"
         f"tiled = cute.make_tiled_copy_tv(atom, t, v)\ncute.copy({written}, a, b)\n",
     )
-    [call] = module.called("copy")
-    assert bool(resolve.atom_of(module, call.scope, call.argument(0, "atom"))) == found
+    [call] = source.called("copy")
+    assert bool(resolve.atom_of(source, call.scope, call.argument(0, "atom"))) == found
 
 
 @pytest.mark.parametrize("mode", ["ALWAYS", "GLOBAL", "STREAMING", "LAST_USE", "NONE"])

@@ -123,8 +123,8 @@ def f(row):
     return g
 """
     assert codes(text) == [(6, "LC267")]
-    module = Source("", text)
-    assert [call.name for call in module.called("assume")] == ["cutlass.cute.assume"]
+    source = Source("", text)
+    assert [call.name for call in source.called("assume")] == ["cutlass.cute.assume"]
 
 
 STAGED = """
