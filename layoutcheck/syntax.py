@@ -14,11 +14,14 @@ def name_of(call: ast.Call) -> str:
 
 
 def argument_of(call: ast.Call, keyword: str | None, position: int | None = None) -> ast.expr | None:
-    """The argument of a call by its name, else by its position; None where it has neither."""
+    """A call's argument by its name, else by its position; None where it has neither, or a `*` is before it."""
     for one in call.keywords:
         if keyword is not None and one.arg == keyword:
             return one.value
-    return call.args[position] if position is not None and 0 <= position < len(call.args) else None
+    if position is None or not 0 <= position < len(call.args):
+        return None
+    head = call.args[: position + 1]
+    return None if any(isinstance(one, ast.Starred) for one in head) else head[-1]
 
 
 def words_of(name: ast.expr) -> list[str]:

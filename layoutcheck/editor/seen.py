@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from layoutcheck.analysis.summary import issued
 from layoutcheck.check import Report
+from layoutcheck.lint.resolve import TILED
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.regular import regular_lines
 from layoutcheck.reports import order, text
@@ -18,13 +19,6 @@ from layoutcheck.reports.trace import SHOWN, JudgedTrace, refusal, subject
 from layoutcheck.sources.traced import Distinct
 from layoutcheck.syntax import name_of
 
-_TILED = (
-    "make_tiled_copy",
-    "make_tiled_copy_tv",
-    "make_tiled_copy_A",
-    "make_tiled_copy_B",
-    "make_tiled_copy_C",
-)
 _TILES = ("local_tile", "zipped_divide", "flat_divide")
 
 
@@ -116,7 +110,7 @@ def _made_by(program: Program, seen: Distinct, report: Report) -> Iterator[tuple
     site = program.copy_at(where.file, where.line) if tiling is not None else None
     if site is None or tiling is None:
         return
-    made = _nearest(program, program.argument(site, "atom"), _TILED)
+    made = _nearest(program, program.argument(site, "atom"), TILED)
     if made is not None:
         threads = f", {tiling.block_threads} launched" if tiling.block_threads is not None else ""
         yield made.path, _end(made), f"thread, value {tiling.tiled.layout_tv}{threads}"

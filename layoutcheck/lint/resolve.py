@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from layoutcheck.lint.scopes import Scope, Value
+from layoutcheck.lint.scopes import Scope
 from layoutcheck.lint.source import Source, names_in
 
 _STEPS = 32  # bindings followed: more is no kernel but a puzzle
 _EXPRESSIONS = 200  # that one is computed from, likewise
 
-_TILED = frozenset(
-    ["make_tiled_copy", "make_tiled_copy_tv", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C"]
-)
+TILED = ("make_tiled_copy", *(f"make_tiled_copy_{kind}" for kind in ("tv", "A", "B", "C")))
 _ATOMS = frozenset(("make_copy_atom", "CopyAtom"))
 
 
@@ -57,17 +55,24 @@ def _integer(scope: Scope, node: ast.expr | None, depth: int) -> int | None:
     if isinstance(node, ast.BinOp):
         left = _integer(scope, node.left, depth - 1)
         right = _integer(scope, node.right, depth - 1)
-        if left is None or right is None or max(abs(left), abs(right)) >= 1 << 62:
-            return None
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Sub):
-            return left - right
-        if isinstance(node.op, ast.Mult):
-            return left * right
-        if isinstance(node.op, ast.FloorDiv) and right:
-            return left // right
+        return worked_out(left, node.op, right)
     return None
+
+
+_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: int.__add__,
+    ast.Sub: int.__sub__,
+    ast.Mult: int.__mul__,
+    ast.FloorDiv: int.__floordiv__,
+}
+
+
+def worked_out(left: int | None, op: ast.operator, right: int | None) -> int | None:
+    """`left op right`; None where a side is not known, is longer than a machine word, or divides by zero."""
+    operation = _OPERATIONS.get(type(op))
+    if operation is None or left is None or right is None or max(abs(left), abs(right)) >= 1 << 62:
+        return None
+    return None if isinstance(op, ast.FloorDiv) and not right else operation(left, right)
 
 
 def atom_of(source: Source, scope: Scope, node: ast.expr | None) -> ast.Call | None:
@@ -79,7 +84,7 @@ def atom_of(source: Source, scope: Scope, node: ast.expr | None) -> ast.Call | N
         name = last(source, node)
         if name in _ATOMS:
             return node
-        if name in _TILED and node.args:
+        if name in TILED and node.args:
             node = node.args[0]
         elif name in ("get_slice", "retile") and isinstance(node.func, ast.Attribute):
             node = node.func.value
@@ -111,12 +116,12 @@ def root(node: ast.expr) -> ast.Name | None:
             return None
 
 
-def bindings(scope: Scope, name: str) -> list[Value]:
-    """Every plain binding of a name, in this scope or the nearest one that binds it."""
+def given(scope: Scope, name: str) -> list[ast.expr]:
+    """What assignments give a name, in this scope or the nearest one that binds it."""
     at: Scope | None = scope
     while at is not None:
         if name in at.values:
-            return [value for value in at.values[name] if value is not None]
+            return at.given(name)
         at = at.parent
     return []
 
@@ -132,7 +137,7 @@ def slice_back(scope: Scope, node: ast.expr) -> Iterator[ast.expr]:
         yield now
         for name in sorted(names_in(now) - seen):
             seen.add(name)
-            todo += [value.node for value in bindings(scope, name)]
+            todo += given(scope, name)
 
 
 def decorated(scope: Scope, *names: str) -> bool:

@@ -6,6 +6,8 @@ import ast
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from layoutcheck.syntax import argument_of
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
@@ -76,14 +78,8 @@ class Call:
     tests: tuple[Test, ...]
 
     def argument(self, position: int | None, keyword: str = "") -> ast.expr | None:
-        """The argument at a position or with a keyword; None where it is not given, or hidden by a `*`."""
-        for given in self.node.keywords:
-            if keyword and given.arg == keyword:
-                return given.value
-        head = self.node.args[: (position or 0) + 1]
-        if position is None or len(head) <= position or any(isinstance(a, ast.Starred) for a in head):
-            return None
-        return head[position]
+        """The argument by its name or its position, as `argument_of` finds it."""
+        return argument_of(self.node, keyword, position)
 
 
 def assign(scope: Scope, target: ast.expr, value: ast.expr | None) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.measure import cosize
 from layoutcheck.fixes.pad_pitch import padded
+from layoutcheck.lint.resolve import worked_out
 from layoutcheck.patching.edit import Candidate, rewritten
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.syntax import argument_of, name_of
@@ -204,14 +204,6 @@ def _pairs(layout: Layout) -> list[tuple[int, int]]:
     return list(zip(flatten(wrap(layout.shape)), flatten(wrap(layout.stride)), strict=True))
 
 
-_OPERATIONS: dict[type[ast.operator], Any] = {
-    ast.Add: int.__add__,
-    ast.Sub: int.__sub__,
-    ast.Mult: int.__mul__,
-    ast.FloorDiv: int.__floordiv__,
-}
-
-
 def _number(
     program: Program, site: Site, given: Mapping[int, int] | None = None, depth: int = 0
 ) -> int | None:
@@ -227,12 +219,9 @@ def _number(
     part = _part(program, site)
     if part is not None:
         return _number(program, part, given, depth + 1)
-    operation = _OPERATIONS.get(type(node.op)) if isinstance(node, ast.BinOp) else None
-    if operation is None or not isinstance(node, ast.BinOp):
+    if not isinstance(node, ast.BinOp):
         return None
     left, right = (
         _number(program, replace(site, node=one), given, depth + 1) for one in (node.left, node.right)
     )
-    if left is None or right is None or (isinstance(node.op, ast.FloorDiv) and not right):
-        return None
-    return operation(left, right)
+    return worked_out(left, node.op, right)

@@ -96,7 +96,7 @@ def _compared(source: Source, scope: Scope, pred: ast.expr, tensors: frozenset[s
 
 def _entries(scope: Scope, name: str) -> list[ast.expr]:
     """What is stored in the entries of a predicate tensor: `pred[i] = ...`."""
-    found = [value.node for value in resolve.bindings(scope, name)]
+    found = resolve.given(scope, name)
     for node in resolve.statements(scope):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
             target = resolve.root(node.targets[0])

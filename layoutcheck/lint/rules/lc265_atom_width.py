@@ -67,7 +67,7 @@ def _cache_mode(source: Source, op: ast.Call) -> str | None:
     """The name of the cache mode; "ALWAYS" is the default; None where it is not written out."""
     given = argument_of(op, "cache_mode", 0)
     if given is None:
-        return "ALWAYS" if not op.keywords else None
+        return None if op.args or op.keywords else "ALWAYS"
     name = resolve.last(source, given)
     return name if name in ("ALWAYS", "GLOBAL", "STREAMING", "LAST_USE", "NONE") else None
 
