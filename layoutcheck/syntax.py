@@ -14,7 +14,7 @@ def name_of(call: ast.Call) -> str:
 
 
 def argument_of(call: ast.Call, keyword: str | None, position: int | None = None) -> ast.expr | None:
-    """A call's argument by its name, else by its position; None where it has neither, or a `*` is before it."""
+    """A call's argument by its name, else by its position; None where it has neither or a `*` comes first."""
     for one in call.keywords:
         if keyword is not None and one.arg == keyword:
             return one.value
