@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from layoutcheck.lint.scopes import parameters_of
 from layoutcheck.lint.text import Unreadable, decode, parsed
 from layoutcheck.syntax import words_of
 
@@ -86,7 +87,7 @@ class _Names:
         """The names in a definition that stands in `scope`."""
         inner = _Names(dict(self.given), dict(self.modules), self.self, self.owner)
         if isinstance(node, _FUNCTIONS):
-            arguments = _arguments(node)
+            arguments = parameters_of(node)
             if scope.bases is not None and arguments:
                 inner.self, inner.owner = arguments[0], scope.name
             elif inner.self in arguments:
@@ -325,13 +326,9 @@ def _define(
         for each in _defaults(node.args):
             _take(each, scope, names, pytest)
         if pytest:  # fixtures are called by the names of arguments
-            made.uses.update(_arguments(node))
+            made.uses.update(parameters_of(node))
     for child in node.body:
         _take(child, made, inner, pytest)
-
-
-def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
-    return [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
 
 
 def _assigned(node: ast.AST) -> set[str]:

@@ -42,9 +42,8 @@ class Scope:
 
     @cached_property
     def parameters(self) -> list[str]:
-        """The names of the parameters, by position, then those by name alone."""
-        given = getattr(self.node, "args", None)
-        return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)] if given else []
+        """The names of its parameters."""
+        return [] if isinstance(self.node, ast.Module) else parameters_of(self.node)
 
     def given(self, name: str) -> list[ast.expr]:
         """What assignments of this scope give a name: the whole of a value that they take apart."""
@@ -100,3 +99,8 @@ def assign(scope: Scope, target: ast.expr, value: ast.expr | None) -> None:
                 assign(scope, inner, None)
     elif isinstance(target, ast.Starred):
         assign(scope, target.value, None)
+
+
+def parameters_of(node: Function) -> list[str]:
+    """The names of a function's parameters, by position, then those by name alone."""
+    return [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]

@@ -87,7 +87,7 @@ def _blamed(program: Program, report: Report, site: Site) -> Iterator[_Place]:
             if change.argument in _BLAMED:
                 for edits in edits_of_change(program, report.copy, fix, site, change.argument):
                     for edit in edits:
-                        yield edit.path, program.sources[edit.path].text.count("\n", 0, edit.start) + 1
+                        yield edit.path, program.sources[edit.path].line_at(edit.start)
                     break
 
 

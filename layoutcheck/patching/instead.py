@@ -16,7 +16,7 @@ from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import Fix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes.code import atom_code, dtype_code, folded
-from layoutcheck.lint.source import Source
+from layoutcheck.lint.source import Source, names_in
 from layoutcheck.patching.edit import Candidate, Edit, indent_of, rewritten
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.syntax import name_of
@@ -103,7 +103,7 @@ def _value(statement: ast.stmt) -> ast.expr | None:
 def _in_words_of(source: Source, text: str, names: Mapping[str, ast.expr], indent: str) -> str:
     """The statements with the program's names; what they make has names that are free there."""
     tree = ast.parse(text)
-    taken = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
+    taken = names_in(source.tree)
     made = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     others = {name: ast.Name(f"{name}_{_free(name, taken)}") for name in made & taken}
     code = folded(ast.unparse(_Renamed({**names, **others}).visit(tree)))

@@ -191,22 +191,23 @@ class Program:
             path = next(path for path, source in self.sources.items() if scope in source.scopes)
             yield Site(path, default, scope.parent or scope)
 
+    def _class_of(self, function: ast.AST) -> str | None:
+        """The class that a method is of."""
+        found = (one.classes[function] for one in self.sources.values() if function in one.classes)
+        return next(found, None)
+
     def _makes(self, source: Source, call: ast.Call, function: ast.AST) -> bool:
         """Whether a call makes an object whose `__init__` the function is: by the class, or as `cls`."""
         if getattr(function, "name", "") != "__init__":
             return False
-        owner = next(
-            (one.classes[function] for one in self.sources.values() if function in one.classes), None
-        )
+        owner = self._class_of(function)
         if name_of(call) == "cls":
             return owner is not None and source.classes.get(source.scope_of(call).node) == owner
         return name_of(call) == owner
 
     def _passed_instance(self, source: Source, call: ast.Call, function: ast.AST) -> int | None:
         """Where the arguments of a class's `__call__` begin in `cute.compile(made, ...)` or `made(...)`."""
-        owner = next(
-            (one.classes[function] for one in self.sources.values() if function in one.classes), None
-        )
+        owner = self._class_of(function)
         compiled = name_of(call) == "compile" and bool(call.args)
         if owner is None or getattr(function, "name", "") != "__call__":
             return None
