@@ -179,6 +179,15 @@ def test_numbers_of_a_machine_word_are_worked_out(sum_: str, known: int | None) 
     assert resolve.integer(call.scope, call.argument(None, "divby")) == known
 
 
+@pytest.mark.parametrize(("called", "known"), [
+    ("f = lambda: cute.assume(x, divby=n)", 8), ("f = lambda n: cute.assume(x, divby=n)", None),
+    ("cute.assume(x, n)", 8), ("cute.assume(*x, n)", None),
+])  # fmt: skip
+def test_a_parameter_of_a_lambda_and_what_a_star_hides_are_not_known(called: str, known: int | None) -> None:
+    [call] = Source("", f"from cutlass import cute\nn = 8\n{called}\n").called("assume")
+    assert resolve.integer(call.scope, call.argument(1, "divby")) == known
+
+
 @pytest.mark.parametrize(
     "around", ["if 0.5:\n    {}", "f = lambda: 0.5\n{}", "@g(0.5)\ndef f(x=0.5):\n    {}"]
 )
