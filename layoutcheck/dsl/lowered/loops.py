@@ -21,7 +21,7 @@ from layoutcheck.dsl.lowered.flow import Flow, Maker
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.most import most
 from layoutcheck.dsl.lowered.needed import terminator
-from layoutcheck.dsl.lowered.removed import unrolled
+from layoutcheck.dsl.lowered.removed import constant_of, unrolled
 from layoutcheck.dsl.lowered.values import flat, number, select
 from layoutcheck.sources.mlir import Operation, Value, integer
 
@@ -60,7 +60,7 @@ class _For:
         start, stop, stride = (number(machine.values[slot]) for slot in self.bounds)
         bits = reduce(or_, (machine.provenance[slot] for slot in self.bounds))
         flow.move(self.enter, bits)
-        trips = _trips(start, stop, stride, self._least(start, stride) if bits else 0)
+        trips = _trips(start, stop, stride, self._least(start) if bits else 0)
         outer, guard = machine.mask, machine.guard
         machine.guard = guard | bits
         count = trips if isinstance(trips, int) else int((trips if outer is None else trips[outer]).max())
@@ -87,12 +87,16 @@ class _For:
             flow.move(self.enter, bits)
         flow.move(self.leave, bits)
 
-    def _least(self, start: Any, stride: Any) -> int:
-        """The turns that it has at least with other numbers, as far as constants do not bound them."""
-        least, given = self.flow.least_turns, (self.bounds[0], self.bounds[2])
-        free = self.end == inf or not isinstance(start, int) or not isinstance(stride, int) or stride < 1
-        free = free or self.flow.machine.rests_of(given) != 0
-        return least if free or not least else max(0, min(least, -(-(int(self.end) - start) // stride)))
+    def _least(self, start: Any) -> int:
+        """The turns that it has at least with other numbers, as far as constants do not bound its end.
+
+        A stride may be another number of the host, as a grid's size is: 1.
+        """
+        least = self.flow.least_turns
+        if self.end == inf or not isinstance(start, int) or self.flow.machine.provenance[self.bounds[0]]:
+            return least  # a start of the host's may be smaller
+        stride = max(1, constant_of(self.op.operands[2]) or 1)
+        return max(0, min(least, -(-(int(self.end) - start) // stride)))
 
     def _turns(self, trips: Any, count: int, once: Callable[[int, list[Step]], None]) -> None:
         """Its iterations: `count`, of a thread `trips` (an int where all threads have the same)."""
@@ -190,7 +194,7 @@ class _While:
         flow, machine = self.flow, self.flow.machine
         inside = number(machine.values[self.condition])
         if bits and (
-            (k < flow.least_turns and self.could()) or (k < flow.most_guessed.get(self.op, 1) and self.may())
+            (k < flow.least_turns and self.could(k)) or (k < flow.most_guessed.get(self.op, 1) and self.may())
         ):
             return True
         if isinstance(inside, int):
@@ -214,14 +218,25 @@ class _While:
             values[slot], provenance[slot] = value, bits
 
 
-def _could_go_on(flow: Flow, condition: Value) -> Callable[[], bool]:
-    """Whether a condition can hold with other numbers of the host: constants may exclude it."""
+def _could_go_on(flow: Flow, condition: Value) -> Callable[[int], bool]:
+    """Whether a condition can hold in turn k with other numbers of the host: constants may bound its end.
+
+    What is compared grows by 1 a turn at least: by what else may be a number of the host, as a grid's size is.
+    """
     made, machine = condition.definition, flow.machine
     below = _BELOW.get(integer(made.attributes.get("predicate", "")) or 0) if made is not None else None
     if made is None or made.name != "arith.cmpi" or below is None:
-        return lambda: True
-    slot, least = flow.slots[made.operands[0]], most(made.operands[1]) - below
-    return lambda: bool(machine.provenance[slot] or np.min(number(machine.values[slot])) <= least)
+        return lambda _: True
+    slot, end = flow.slots[made.operands[0]], most(made.operands[1]) - below
+    first: float = 0
+
+    def could(k: int) -> bool:
+        nonlocal first
+        if not k:  # a start of the host's may be smaller
+            first = -inf if machine.provenance[slot] else int(np.min(number(machine.values[slot])))
+        return first + k <= end
+
+    return could
 
 
 def _may_go_on(flow: Flow, loop: Operation, condition: Value) -> Callable[[], bool]:

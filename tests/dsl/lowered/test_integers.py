@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutcheck.dsl.lowered.integers import BINARY, compare, high_signed, high_unsigned
+from layoutcheck.dsl.lowered.most import most
 from layoutcheck.dsl.lowered.values import unsigned, wrap
+from layoutcheck.sources.mlir import parse
 
 widths = st.sampled_from([1, 8, 16, 32, 64])
 
@@ -121,3 +125,34 @@ def test_wrapping_keeps_the_low_bits(value: int, bits: int) -> None:
     found = wrap(value, bits)
     assert found == signed(value, bits)
     assert unsigned(found, bits) == up(value, bits)
+
+
+@pytest.mark.parametrize(
+    ("made", "bound"),
+    [
+        ('"arith.minsi"(%n, %c)', 5),
+        ('"arith.maxsi"(%n, %c)', inf),
+        ('"arith.select"(%lt, %n, %c)', 5),
+        ('"arith.select"(%gt, %c, %n)', 5),
+        ('"arith.select"(%lt, %c, %n)', inf),
+        ('"arith.select"(%eq, %c, %n)', inf),  # which is %n
+        ('"arith.select"(%ne, %n, %c)', inf),  # which is %n
+    ],
+)
+def test_what_constants_bound(made: str, bound: float) -> None:
+    compared = "\n".join(
+        f'%{name} = "arith.cmpi"(%n, %c) <{{predicate = {i} : i64}}> : (i32, i32) -> i1'
+        for name, i in (("eq", 0), ("ne", 1), ("lt", 2), ("gt", 4))
+    )
+    kinds = "i1, i32, i32" if "select" in made else "i32, i32"
+    text = f"""
+        "func.func"() <{{function_type = (i32) -> (), sym_name = "f"}}> ({{
+        ^bb0(%n: i32):
+          %c = "arith.constant"() <{{value = 5 : i32}}> : () -> i32
+          {compared}
+          %made = {made} : ({kinds}) -> i32
+          "func.return"() : () -> ()
+        }}) : () -> ()
+    """
+    op = next(op for op in parse(text).walk() if op.name in ("arith.minsi", "arith.maxsi", "arith.select"))
+    assert most(op.results[0]) == bound
