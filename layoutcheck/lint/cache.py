@@ -21,6 +21,7 @@ from layoutcheck.whole import write_whole
 
 _MAX_BYTES = 1 << 30
 _KEEP = 20_000  # entries; the oldest go first
+_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
 
 
 def digest(*parts: str | bytes) -> str:
@@ -70,7 +71,7 @@ class Cache:
         self._entries: dict[str, Any] = {}
         self._changed = False
         if self._file is not None:
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            with contextlib.suppress(OSError, *_UNREADABLE):
                 raw = b"" if self._file.is_symlink() else read_regular(self._file, _MAX_BYTES)
                 stored = json.loads(raw)
                 if stored["tool"] == tool_version():
@@ -78,7 +79,7 @@ class Cache:
 
     def get(self, key: str, read: Callable[[Any], Any] = lambda stored: stored) -> Any:
         """What `read` makes of what is stored under the key; None where nothing is that it can read."""
-        with contextlib.suppress(InputError, KeyError, TypeError, ValueError, AttributeError):
+        with contextlib.suppress(InputError, *_UNREADABLE):
             return read(self._entries[key])
         return None
 

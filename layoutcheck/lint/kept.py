@@ -15,6 +15,7 @@ from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.cases import RegisteredCase
 from layoutcheck.regular import digest_regular
 from layoutcheck.settings import Settings
+from layoutcheck.stored import reader
 from layoutcheck.versions import installed
 
 _SKIP = (".", "__pycache__", "venv", "node_modules")
@@ -69,7 +70,8 @@ def imports_of(files: Sequence[str], cache: Cache) -> dict[str, str]:
 
 def unchanged(stored: Any, cache: Cache) -> bool:
     """Whether every module that a stored trace imported is as it was: a dependency may be upgraded."""
-    files = cache.get(stored.get("imported", ""), list) if isinstance(stored, dict) else None
+    names = stored.get("imported") if isinstance(stored, dict) else None
+    files = cache.get(names, reader(tuple[str, ...]))
     return files is not None and _state(files, cache) == stored.get("state")
 
 

@@ -52,7 +52,7 @@ def from_lines(lines: Iterable[str]) -> Trace:
 def _object(line: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
-    except ValueError:
+    except (TypeError, ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise InputError("not a trace", expected="JSON objects, one a line")

@@ -148,7 +148,14 @@ def test_what_stands_in_for_a_file_of_the_cache_is_replaced(
     assert (repo / ".layoutcheck_cache" / "source.json").read_text().startswith('{"tool"')
 
 
-@pytest.mark.parametrize("entry", [3, [], {}, {"findings": [1]}, {"names": 1, "exports": [1]}, "x"])
+READING = {"findings": [], "silenced": 0, "sites": [], "lines": 4, "relevant": True}
+MARK = {"line": 3, "column": 1, "codes": [1], "lines": [3], "used": []}  # a code is a word
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [3, [], {}, {"findings": [1]}, {"names": 1, "exports": [1]}, "x", {**READING, "marks": [MARK]}],
+)
 def test_a_broken_entry_of_the_cache_is_none(
     repo: Path, capsys: pytest.CaptureFixture[str], entry: object
 ) -> None:
@@ -167,6 +174,8 @@ def test_a_broken_entry_of_the_cache_is_none(
         kept = json.loads(file.read_text())
         assert kept["entries"]
         file.write_text(json.dumps({**kept, "entries": dict.fromkeys(kept["entries"], entry)}))
+    assert found() == first
+    file.write_text("[" * 100_000)
     assert found() == first
 
 
