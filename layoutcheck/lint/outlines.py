@@ -21,7 +21,8 @@ _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
 _IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
 _DOTTED = re.compile(r"(?:^|,)\s*([\w.]+)")
 _IMPORTERS = ("importlib.import_module", "__import__", "pytest.importorskip")
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ def outline(raw: bytes) -> Outline:
     compiling = {node.name for node in tree.body if _compiles(node, exports)}
     calls = {name for node in tree.body for name in _calls(node, exports, compiling)}
     takes = {each.arg for node in tree.body for each in _parameters(node)}
-    gives = tuple((node.name, _used(node, exports)) for node in tree.body if _is_fixture(node))
+    functions = [node for node in tree.body if isinstance(node, _FUNCTIONS)]
+    gives = tuple((name, _used(node, exports)) for node in functions if (name := _fixture(node)))
     return Outline(
         tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main, tuple(sorted(calls)),
         tuple(sorted(takes)), gives,
@@ -117,17 +119,23 @@ def _parameters(node: ast.stmt) -> Iterator[ast.arg]:
     if isinstance(node, ast.ClassDef):
         for each in node.body:
             yield from _parameters(each)
-    elif isinstance(node, ast.FunctionDef) and (node.name.startswith("test") or _is_fixture(node)):
+    elif isinstance(node, _FUNCTIONS) and (node.name.startswith("test") or _fixture(node)):
         yield from (*node.args.args, *node.args.kwonlyargs)
 
 
-def _is_fixture(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
-    return isinstance(node, ast.FunctionDef) and any(
-        "fixture" in ast.unparse(each) for each in node.decorator_list
-    )
+def _fixture(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """The name of the fixture that a function is; "" for another function."""
+    for each in node.decorator_list:
+        if "fixture" in ast.unparse(each):
+            given = each.keywords if isinstance(each, ast.Call) else []
+            names = [
+                key.value.value for key in given if key.arg == "name" and isinstance(key.value, ast.Constant)
+            ]
+            return str(names[0]) if names else node.name
+    return ""
 
 
-def _used(node: ast.FunctionDef, exports: dict[str, str]) -> tuple[str, ...]:
+def _used(node: ast.FunctionDef | ast.AsyncFunctionDef, exports: dict[str, str]) -> tuple[str, ...]:
     """What a fixture uses, as in `Outline.gives`."""
     found = {f"@{each.arg}" for each in node.args.args}
     for each in ast.walk(node):

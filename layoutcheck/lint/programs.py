@@ -102,12 +102,15 @@ class Repository:
         around = [f"{folder}/conftest.py".removeprefix("./") for folder in PurePosixPath(path).parents]
         for name in wanted:
             for file in (each for each in around if each in self.outlines):
-                used = dict(self.outlines[file].gives).get(name)
+                outline = self.outlines[file]
+                taken = {known: (dotted,) for known, dotted in outline.exports if dotted}
+                used = (taken | dict(outline.gives)).get(name)
                 if used is not None:
                     wanted += [each[1:] for each in used if each[:1] == "@" and each[1:] not in wanted]
                     for each in used:
                         yield from [file] if each in ("", COMPILE) else self._resolved(each, file)
-                    break
+                    if f"@{name}" not in used:  # the same fixture, of a folder further out
+                        break
 
     def _resolved(self, name: str, path: str, depth: int = 8) -> Iterator[str]:
         """The files that a dotted name, as `path` uses it, stands for."""

@@ -124,6 +124,8 @@ def built(): return ops.f
 def deeper(built): return built
 @pytest.fixture
 def plain(): return 1
+@pytest.fixture(name="other")
+def _under_another_name(): return ops.f
 """
 
 
@@ -135,15 +137,22 @@ def test_a_fixture_of_a_conftest_stands_for_what_it_uses(tmp_path: Path) -> None
         "tests/test_c.py": "def test_it(plain): ...\n", "test_d.py": "def test_it(built): ...\n",
         "tests/b/conftest.py": "import pytest\n@pytest.fixture\ndef built(): ...\n",
         "tests/b/test_e.py": "def test_it(built): ...\n",
-        "tests/test_f.py": "import pytest\n@pytest.fixture\ndef own(built): ...\ndef test_it(own): ...\n",
+        "tests/test_f.py": "async def test_it(other): other(1)\n",
+        "tests/test_g.py": "import pytest\n@pytest.fixture\ndef own(built): ...\ndef test_it(own): ...\n",
+        "tests/c/conftest.py": "from shared import lent\n", "tests/c/test_h.py": "def test_it(lent): ...\n",
+        "shared.py": FIXTURES.replace("built", "lent"),
+        "tests/d/conftest.py": "import pytest\n@pytest.fixture\ndef built(built): ...\n",
+        "tests/d/test_i.py": "def test_it(built): ...\n",
     }.items():  # fmt: skip
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     for _ in range(2):
         cache = Cache(tmp_path / "kept", "outlines")
         found = discover([str(tmp_path)], Settings(root=tmp_path), cache)
-        told = [case.command[-1] for case in found]
-        assert told == ["tests/a/test_b.py", "tests/test_a.py", "tests/test_f.py"]
+        assert [case.command[-1] for case in found] == [
+            "tests/a/test_b.py", "tests/c/test_h.py", "tests/d/test_i.py", "tests/test_a.py",
+            "tests/test_f.py", "tests/test_g.py",
+        ]  # fmt: skip
 
 
 def test_the_setting_names_programs(repository: Settings) -> None:

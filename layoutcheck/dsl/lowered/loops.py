@@ -221,7 +221,7 @@ class _While:
 def _could_go_on(flow: Flow, condition: Value) -> Callable[[int], bool]:
     """Whether a condition can hold in turn k with other numbers of the host: constants may bound its end.
 
-    What is compared grows by 1 a turn at least: by what else may be a number of the host, as a grid's size is.
+    What is compared grows by 1 a turn at least: its step may be the host's, as the size of a grid is.
     """
     made, machine = condition.definition, flow.machine
     below = _BELOW.get(integer(made.attributes.get("predicate", "")) or 0) if made is not None else None
