@@ -64,7 +64,7 @@ def read(folder: Path) -> Iterator[dict[str, Any]]:
     """
     for path in sorted(folder.glob("*.json")):
         event: dict[str, Any] = {"kind": "unread", "name": path.name}
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
             found = json.loads(read_regular(path, _MOST_BYTES))
             event = found if isinstance(found, dict) and "kind" in found else event
         with contextlib.suppress(OSError):

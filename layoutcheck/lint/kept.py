@@ -70,7 +70,7 @@ def imports_of(files: Sequence[str], cache: Cache) -> dict[str, str]:
 
 def unchanged(stored: Any, cache: Cache) -> bool:
     """Whether every module that a stored trace imported is as it was: a dependency may be upgraded."""
-    names = stored.get("imported") if isinstance(stored, dict) else None
+    names = stored.get("imported", "") if isinstance(stored, dict) else ""
     files = cache.get(names, reader(tuple[str, ...]))
     return files is not None and _state(files, cache) == stored.get("state")
 
