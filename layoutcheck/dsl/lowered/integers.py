@@ -50,7 +50,7 @@ def _divided(towards: str, *, signs: bool = True, rest: bool = False) -> Binary:
         if ints and not b:
             return 0
         if not ints:  # one may be an int, and the other uint64
-            kind = next(x.dtype for x in (a, b) if isinstance(x, np.ndarray))
+            kind = np.asarray(b if isinstance(a, int) else a).dtype
             a, b = np.asarray(a, kind), np.asarray(b, kind)
         by = b if ints else np.where(b == 0, np.ones_like(b), b)
         down = a // by
