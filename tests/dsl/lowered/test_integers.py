@@ -129,8 +129,8 @@ def test_wrapping_keeps_the_low_bits(value: int, bits: int) -> None:
 
 @pytest.mark.parametrize("name", ["arith.divsi", "arith.remui"])
 def test_a_number_of_numpy_is_divided_as_one_of_python(name: str) -> None:
-    for given in ((np.int64(7), 2), (7, np.int64(2))):
-        assert BINARY[name](*given, 64) == BINARY[name](7, 2, 64)
+    for pair in ((np.int64(7), 2), (7, np.int64(2))):
+        assert BINARY[name](*pair, 64) == BINARY[name](7, 2, 64)
 
 
 @pytest.mark.parametrize(
