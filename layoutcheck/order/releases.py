@@ -6,6 +6,7 @@ A release, or a fence, covers what its thread did before, and what it knows of o
 ISA, Memory Consistency Model: Causality Order). One thread that releases without a barrier before it covers
 its own accesses alone; one that acquires without a barrier behind it orders its own alone. Accesses of two
 blocks are ordered only if a release covers the first and an acquire comes before the second: `apart`.
+A weak store of one thread behind a fence may set a flag, and counts as a strong one.
 The block is replayed, with both arms of branches by what only a run knows. The lanes of a warp count as one.
 Nothing is known where a loop is cut, or something that orders stands in a loop that only a run enters.
 """
@@ -30,6 +31,9 @@ from layoutcheck.order.watched import Watched
 
 Key = tuple[int, tuple[int, ...], int]
 """Which access: the identity of its meaning, its turns, and the warp."""
+
+
+_GLOBAL = ("gmem", "generic")
 
 
 class Handed(NamedTuple):
@@ -114,17 +118,20 @@ class _Covering(Engine):
             return False
         event, clocks = self.world.events[index], self.world.clocks
         kind, space = event.meaning.kind, event.meaning.space
-        if kind in ("read", "write") and space in ("gmem", "generic") and warp.block == 0:
+        if kind in ("read", "write") and space in _GLOBAL and warp.block == 0:
             known = clocks.known[warp.number, HAPPENED]
             acquired = any(known[other] >= step for other, step in self.acquired)
             access = id(event.meaning), event.turns, warp.first // 32
             self.plain.append((access, warp.number, clocks.now(warp.number), acquired))
         if _releases(event.meaning):
             self.fences.append((warp.number, clocks.now(warp.number), clocks.snapshot(warp.number)[HAPPENED]))
-        if kind == "atomic":  # what a fence covers, a strong access behind it hands over
+        alone = event.mask is not None and event.mask.sum() == 1
+        flag = kind == "write" and space in _GLOBAL and alone
+        if kind == "atomic" or flag:  # hands over what a fence covers
             known = clocks.known[warp.number, HAPPENED]
             for knows in [knows for other, step, knows in self.fences if known[other] >= step]:
                 np.maximum(self.covered, knows[: clocks.warps], out=self.covered)
+        if kind == "atomic":
             self.strong.append((warp.number, clocks.now(warp.number)))
         known = clocks.known[warp.number, HAPPENED]
         if _acquires(event.meaning) and any(known[other] >= step for other, step in self.strong):

@@ -92,20 +92,40 @@ def the_last(lines: cute.Tensor, count: cute.Tensor, out: cute.Tensor, how: Cons
             arch.fence_acq_rel_gpu()
         for other in cutlass.range_constexpr(4):
             out[thread, other] = lines[thread, other]  # all parts
+@cute.kernel
+def one_way(lines: cute.Tensor, flag: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread, block = arch.thread_idx()[0], arch.block_idx()[0]
+    if block == 0:
+        lines[thread, 0] = thread  # for all
+        if const_expr(how == 16):
+            arch.fence_acq_rel_gpu()
+            arch.sync_threads()
+        if thread == 0:
+            if const_expr(how == 17):
+                arch.fence_acq_rel_gpu()
+            flag[0] = 1
+    else:
+        if thread == 0:
+            seen = Int32(0)
+            while seen == 0:
+                seen = arch.load(flag.iterator, Int32, sem="acquire", scope="gpu")
+        arch.sync_threads()
+        out[thread, block] = lines[thread, 0]  # the first one's
 @cute.jit
 def run(lines: cute.Tensor, flags: cute.Tensor, out: cute.Tensor, how: Constexpr):
-    kernel = hands_over if const_expr(how < 10) else in_turn if const_expr(how < 13) else the_last
+    kernel = hands_over if const_expr(how < 10) else in_turn if const_expr(how < 13) else (
+        the_last if const_expr(how < 16) else one_way)
     kernel(lines, flags, out, how).launch(grid=(4, 1, 1), block=(96, 1, 1))
 def made(*shape):
     return make_fake_tensor(Int32, shape, (1, 96)[: len(shape)], assumed_align=16)
-for how in range(16):
+for how in range(18):
     cute.compile(run, made(96, 4), made(4), made(96, 4), how)
 """
 
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    return orders_of(KERNELS, tmp_path_factory.mktemp("releases"), 16)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("releases"), 18)
 
 
 def ends(finding: KernelFinding) -> list[str]:
@@ -141,8 +161,14 @@ def test_what_a_fence_releases_and_acquires(orders: tuple[OrderReport, ...]) -> 
 
     Without the first the count releases its own thread alone (14), without the second nothing acquires (15).
     """
-    found = [{tuple(ends(finding)) for finding in order.findings} for order in orders[13:]]
+    found = [{tuple(ends(finding)) for finding in order.findings} for order in orders[13:16]]
     told = {("wrong", "LC514", "a part", "all parts")}
     assert found == [set(), told, told]
     whys = [orders[how].findings[0].title.rpartition(", and ")[2] for how in (14, 15)]
     assert whys == ["no release covers the store", "no acquire comes before the load"]
+
+
+def test_a_weak_store_behind_a_fence_hands_over(orders: tuple[OrderReport, ...]) -> None:
+    """All threads' accesses (16), or those of the thread with the fence alone (17)."""
+    found = [[ends(finding) for finding in order.findings] for order in orders[16:]]
+    assert found == [[], [["wrong", "LC514", "for all", "the first one's"]]]
