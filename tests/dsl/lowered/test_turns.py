@@ -87,7 +87,8 @@ def h(src: cute.Tensor, out: cute.Tensor, n: cutlass.Int32, grid: cutlass.Int32,
     atom, tensor = cpasync.make_tiled_tma_atom(one, src, cute.make_layout((1, width)), (1, width))
     k(atom, tensor, out, n, width, kind).launch(grid=[grid, 1, 1], block=[32, 1, 1])
 for width, kind in ((8, "for"), (8, "while"), (32, "for"), (8, "once"), (8, "block"), (8, "argument"),
-                    (8, "one"), (8, "one while"), (8, "few"), (8, "few while"), (8, "late"), (8, "late while")):
+                    (8, "one"), (8, "one while"), (8, "few"), (8, "few while"), (8, "late"),
+                    (8, "late while")):
     rows = (cute.sym_int(), width)
     src = make_fake_compact_tensor(cutlass.Float32, rows, stride_order=(1, 0), assumed_align=16)
     out = make_fake_compact_tensor(cutlass.Float32, rows[:1], assumed_align=16)
