@@ -124,7 +124,11 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
     else:
         if entry.level != ELSEWHERE:  # where no layout is at fault, none is shown
             facts = (
-                _of_cpp(folded) if entry in tables.CPP else _tensors(folded) if entry in tables.DSL else ()
+                _of_cpp(folded, match, entry.fill == "assertion")
+                if entry in tables.CPP
+                else _tensors(folded)
+                if entry in tables.DSL
+                else ()
             )
         facts += context.facts(entry.name, folded, facts) + whose.of_owner(entry, folded)
     if entry.name == "results-differ":
@@ -177,19 +181,23 @@ def _filled(text: str, groups: dict[str, str]) -> str:
     return _UNFILLED.sub("", told) if _UNFILLED.search(told) else told
 
 
-def _of_cpp(folded: str) -> tuple[str, ...]:
-    """The layouts of a C++ text; where it has none, the template arguments that the failed condition names."""
+def _of_cpp(folded: str, match: re.Match[str], is_told: bool) -> tuple[str, ...]:
+    """What the failed condition has, unless the cause has told it, and the layouts of a C++ text; else the arguments that it names."""
     bound = cpp_types.layouts(folded)
+    asserted = folded[max(folded.rfind("error: static", 0, match.end()), 0) :]
+    false, call = filling.broken(asserted)[0], cpp_types.caller(asserted)
+    here = (false,) if filling.HERE in false and not is_told else ()
+    here += (f"the call is {call}",) if call else ()
     if not bound:
-        return cpp_types.condition(folded)[:_MOST_LAYOUTS]
+        return here or (() if filling.HERE in false else cpp_types.condition(asserted)[:_MOST_LAYOUTS])
     named = {one.parameter: str(one.layout) for one in bound if one.parameter}
     shown = {f"{named['Shape']}:{named['Stride']}"} if {"Shape", "Stride"} <= named.keys() else set[str]()
     told: list[str] = []
     for one in bound:
-        if str(one.layout) not in shown:
+        if str(one.layout) not in shown and f"= {one.layout}" not in call:
             shown.add(str(one.layout))
             told.append(f"{one.parameter} = {one.layout}" if one.parameter else str(one.layout))
-    return tuple(told[:_MOST_LAYOUTS])
+    return (*here, *told[:_MOST_LAYOUTS])
 
 
 _TENSOR = re.compile(r"(?:\b(\w{1,40}): ?)?((?:\btensor(?=<(?:raw_)?ptr)|!cute\.(?:memref|layout|ptr))<)")

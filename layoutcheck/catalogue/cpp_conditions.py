@@ -13,7 +13,9 @@ from layoutcheck.brackets import closing
 from layoutcheck.errors import InputError
 
 # what Python has not
-CPP = re.compile(r"::|->|\bnullptr\b|\w<[\w_]|\w\{\}|&&|\|\||!(?!=)|\b[0-9]+[uUlL]+\b|\bstatic_cast\b")
+CPP = re.compile(
+    r"::|->|\bnullptr\b|\w<[\w_]|\w\{\}|&&|\|\||!(?!=)|\b[0-9]+[uUlL]+\b|\bstatic_cast\b|\bsizeof\.\.\."
+)
 _COMMENT = re.compile(r"/\*.*?\*/|// [^()]*?(?=[()]|$)")
 _NAMESPACE = re.compile(
     r"(?<![\w>])(?:::)?(?:cute|cutlass|std|detail|platform|arch|layout|gemm|collective|epilogue)::"
@@ -23,6 +25,7 @@ _DECLTYPE = re.compile(r"^decltype\((?P<inner>.*)\)(?:::value|\{\})$", re.DOTALL
 _NUMBER = re.compile(
     r"\b(?:Int|C|Number)<([0-9]+)>(?:\{\}|::value)?|\b_([0-9]+)\b(?:\{\}|::value)?|\b([0-9]+)[uUlL]+\b"
 )
+_PACK = re.compile(r"\bsizeof\.\.\.\((\w+)\)")
 _OPENED = re.compile(r"(?<=[A-Za-z0-9_])<(?![ =<])|(?<=_v)< ")
 _SPACES = {"is_smem": "shared", "is_gmem": "global", "is_rmem": "register", "is_tmem": "tensor"}
 _LOGIC = (("&&", " and "), ("||", " or "), ("->", "."), ("::", "."), ("nullptr", "None"), ("{}", ""))
@@ -33,6 +36,7 @@ _LONGEST = 600  # characters
 def read(condition: str) -> ast.expr | None:
     """The condition as a tree of Python; None where its syntax is not this near to Python's."""
     text = inner(_NAMESPACE.sub("", _DROPPED.sub("", _COMMENT.sub(" ", condition))))
+    text = _PACK.sub(r"tuple_size(\1)", text)
     text = _NUMBER.sub(lambda found: next(filter(None, found.groups())), text)
     try:
         text = _subscripted(text) if len(text) < _LONGEST else ""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
-from layoutcheck.brackets import closing, split
+from layoutcheck.brackets import closing
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 
@@ -38,6 +39,11 @@ _ASSERTED = re.compile(
     r"(?:static_assert|CUTE_STATIC_ASSERT(?:_V)?) ?\( ?([^\"]{3,300}?),? ?(?:\"|\^|detected during|\);)|static assertion failed due to requirement '([^'\n]{3,300})'"
 )
 _WITH = re.compile(r"\[(?=with )with ")
+_CALL = re.compile(
+    r"instantiation of (?:\w+ )?\"[^\"]{0,200}?\b(?P<name>cu(?:te|tlass)::[\w:]+)\b(?! cu(?:te|tlass)::)[^\"]{0,6000}\" at line (?P<line>[0-9]+) of (?P<file>(?![^\s]*\bcu(?:te|tlass)/)[^\s\"]{1,300})"
+)  # made by who is not the library itself
+_PAIR = re.compile(r"(?:^|[,;] )(\w+) ?= ?")
+_SUFFIX = re.compile(r"^([0-9]+)U?L*$")
 _LONGEST = 4000  # characters of one list of template arguments
 _LONGEST_PAIR = 160
 
@@ -106,21 +112,45 @@ def condition(text: str) -> tuple[str, ...]:
     if asserted is None:
         return ()
     words = (asserted[1] or asserted[2] or "").strip().rstrip(",").strip()
-    found = [f"the condition is {words}"]
-    given = _WITH.search(text, asserted.end())
-    if given:
-        try:
-            end = closing(text, given.start(), min(len(text), given.start() + _LONGEST))
-            pairs = split(text[given.end() : end - 1])
-        except InputError:  # cut short
-            return tuple(found)
-        named = set(re.findall(r"\b[A-Za-z]\w+", words))
-        found += [
-            pair
-            for pair in pairs
-            if len(pair) < _LONGEST_PAIR and pair.partition("=")[0].strip().rstrip("_") in named
-        ]
-    return tuple(found)
+    if words.endswith(("||", "&&")):  # whose next line is not in the text
+        return ()
+    named = set(re.findall(r"\b[A-Za-z]\w+", words))
+    pairs = (f"{name}={given}" for name, given in _given(text, asserted.end()) if name.rstrip("_") in named)
+    return (f"the condition is {words}", *(pair for pair in pairs if len(pair) < _LONGEST_PAIR))
+
+
+def innermost(text: str) -> dict[str, Type]:
+    """The types that the innermost instantiation below the first failed assertion binds, by their names without a last `_`."""
+    asserted = _ASSERTED.search(text)
+    pairs = _given(text, asserted.end()) if asserted else []
+    plain = ((name, f"tuple{given}" if given.startswith("<") else given) for name, given in pairs)
+    types = {name.rstrip("_"): _parse(_SUFFIX.sub(r"\1", given), 0) for name, given in plain}
+    return {name: type_ for name, type_ in types.items() if type_}
+
+
+def caller(text: str) -> str:
+    """The call outside of the library that leads to the first failed assertion, with its layouts: "cute::copy at gemm.cu:5 (...)"."""
+    asserted = _ASSERTED.search(text)
+    start = asserted.end() if asserted else 0
+    end = text.find("error: ", start)
+    for found in _CALL.finditer(text, start, end if end >= 0 else len(text)):
+        pairs = ((name, _parse(given, 0)) for name, given in _given(found[0], 0))
+        shown = ((name, notation_of(type_)) for name, type_ in pairs if type_)
+        told = ", ".join(f"{name} = {value}" for name, value in shown if value)
+        return f"{found['name']} at {found['file']}:{found['line']}" + (f" ({told})" if told else "")
+    return ""
+
+
+def _given(text: str, start: int) -> list[tuple[str, str]]:
+    """The pairs of the first list `[with Name=type, ...]` behind a place, as far as the text has it."""
+    given = _WITH.search(text, start)
+    if given is None:
+        return []
+    last = min(len(text), given.start() + _LONGEST)
+    with suppress(InputError):  # cut short
+        last = closing(text, given.start(), last) - 1
+    parts = _PAIR.split(text[given.end() : last])
+    return [(name, type_.strip()) for name, type_ in zip(parts[1::2], parts[2::2], strict=True)]
 
 
 def _tensor(

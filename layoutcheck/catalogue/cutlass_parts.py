@@ -50,7 +50,7 @@ ROOMS = (
           "Print both layouts with cute::print before the line: extents, nesting and static (_8) against run-time integers"),
 )  # fmt: skip
 # kinds that say less than the part of CUTLASS does
-_VAGUE = "choice", "argument", "size", "unhandled", "division", "static"
+_VAGUE = "choice", "argument", "size", "unhandled", "division", "static", "architecture"
 
 
 def helps(path: str) -> str:
@@ -59,10 +59,8 @@ def helps(path: str) -> str:
     return room.helps if room else "Read the condition in the header's line"
 
 
-def cause(message: str, path: str) -> str:
-    """Why an assertion of a header fails: by the kind of its message, and by what the header asks for."""
+def cause(message: str, path: str, alone: bool = True) -> str:
+    """Why an assertion of a header fails: by what the header asks for, and by the kind of a message that stands alone, without its condition."""
     kind, room = refused.kind(message), first(ROOMS, path)
-    asks = room.cause if room else ""
-    if asks and (kind is None or kind.name in _VAGUE):
-        return asks
-    return " ".join(filter(None, (refused.cause(message), asks)))
+    told = refused.OTHER if kind is None else "" if room and kind.name in _VAGUE else kind.cause
+    return " ".join(filter(None, (told if alone else "", room.cause if room else "")))

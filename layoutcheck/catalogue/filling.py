@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from layoutcheck.catalogue import (
+    asserted,
     coded,
     codes,
     conditions,
@@ -20,6 +21,7 @@ from layoutcheck.catalogue import (
     dsl_names,
     dsl_objects,
     folding,
+    guards,
     installed,
     origin,
     owners,
@@ -48,6 +50,7 @@ _OTHER_FILE = (
 )
 _FALSE = "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take."
 _NO_CASE = "The assertion stands where none of the cases applies that the code has: it does not know these template arguments."
+HERE = "; here "
 _STEPS = ("raised", "said", "condition", "llvm", "option", "illegal", "manager", "pass", "file")
 _CONDITIONS = ("condition", "static", "check", "expected", "native", "said")
 _INNERMOST = "The innermost instantiation in your own file has the layouts and types that cause it"
@@ -167,13 +170,12 @@ def _of_assertion(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
     """Of a static assertion of CuTe or CUTLASS: what it asks for, else the kind of its message; what its header takes."""
     said = groups.get("said") or groups.get("source") or groups.get("message", "")
     path = groups.get("op") or groups.get("room") or groups.get("plain", "")
-    condition = _condition(folded)
-    broken, repair = _broken(condition, folded)
-    told = cutlass_parts.cause(said, path) if said or not broken else ""
+    false, repair = broken(folded)
+    told = cutlass_parts.cause(said, path, not false) if said or not false else ""
     found = {"help": ". ".join(filter(None, (repair, cutlass_parts.helps(path))))}
     if not said:
-        found["said"] = f"a static assertion without a message is false: {condition or path}"
-    return {**found, "cause": " ".join(filter(None, (broken, told)))}
+        found["said"] = f"a static assertion without a message is false: {_condition(folded) or path}"
+    return {**found, "cause": " ".join(filter(None, (false, told)))}
 
 
 def _of_words(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
@@ -266,18 +268,16 @@ def _condition(folded: str) -> str:
     return cpp_conditions.inner(next(iter(cpp_types.condition(folded)), "").removeprefix("the condition is "))
 
 
-def _broken(condition: str, folded: str) -> tuple[str, str]:
+def broken(folded: str) -> tuple[str, str]:
     """(what an assertion asks for, beside what the instantiation gives; what to give), each "" where it is not plain."""
+    condition = _condition(folded)
     if re.search(r"\bdependent_false|\balways_false|^(?:false|0)$", condition):
         return _NO_CASE, ""
     words = conditions.in_words(condition)
     if not words:
         return "", ""
-    names = dict.fromkeys(re.findall(r"\b[A-Za-z_]\w*\b", condition))
-    given = {
-        name: re.search(rf"\b{name} ?= ?(?P<value>-?[0-9]+U?|true|false)\b(?! ?=)", folded) for name in names
-    }
-    here = [f"{name} is {found['value']}" for name, found in given.items() if found]
+    tree = guards.read(condition)
+    here = asserted.given(tree, folded) if tree else []
     reduced = _REDUCED.search(folded)
     if reduced:
         here.append(f"it is {reduced['values']}")
@@ -285,7 +285,7 @@ def _broken(condition: str, folded: str) -> tuple[str, str]:
         return f"It must hold that {words}; for these template arguments it does not.", ""
     one = _EQUAL.fullmatch(condition)
     return (
-        f"It must hold that {words}; here {' and '.join(here)}.",
+        f"It must hold that {words}{HERE}{' and '.join(here)}.",
         f"Give {one[1]} = {one[2]}" if one else "",
     )
 

@@ -124,7 +124,7 @@ KINDS = (
     _kind("algebra", r"unable to (?:make|recast|construct|partition|print)",
           "The layout or tensor that would result does not exist for these operands."),
 )  # fmt: skip
-OTHER = "The message states what the operation needs, and the arguments do not have it."
+OTHER = "Recognised, not explained: the text does not hold what decides it."
 
 
 def _room(words: str, helps: str) -> Meaning:

@@ -105,6 +105,8 @@ def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> A
     parts = {"said": said, "function": statement.called, "place": statement.place}
     parts["when"] = when(statement)
     parts["cause"], parts["help"] = refused.answer(said, where)
+    if parts["cause"] == refused.OTHER and parts["when"]:
+        parts["cause"] = ""  # which the condition tells
     if known is None and statement.asked:
         parts["help"] = f"Call it so that {statement.asked}. {parts['help']}"
     answer = answering.of_parts(entry, parts, said, folded, place)

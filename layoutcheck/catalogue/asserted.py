@@ -1,0 +1,136 @@
+"""What a C++ assertion that fails has in its condition, evaluated: `size<1>(B) == size<2>(C)` is 3 against 2.
+
+The compiler prints the template arguments of the innermost instantiation, `[with BLayout=cute::Layout<...>]`. A tensor of CuTe
+is named after them: `B` or `rB` has the layout `BLayout`, `src` has `SrcLayout`. What neither binds has no value here.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import Any
+
+from layoutcheck import algebra
+from layoutcheck.catalogue import cpp_types
+from layoutcheck.catalogue.guards import term
+from layoutcheck.errors import InputError
+
+_OPERATORS: dict[type[ast.AST], Any] = {
+    ast.Mod: operator.mod, ast.Mult: operator.mul, ast.Div: operator.floordiv, ast.Add: operator.add, ast.Sub: operator.sub,
+    ast.BitAnd: operator.and_, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.eq, ast.IsNot: operator.ne, ast.Not: operator.not_,
+}  # fmt: skip
+_SIZES = {"size": algebra.size, "rank": algebra.rank, "tuple_size": algebra.rank}
+_MEASURES = {*_SIZES, "shape", "stride", "get", "sizeof", "sizeof_bits"}
+_LONGEST = 80  # characters of a value that is told
+
+
+def given(test: ast.expr, folded: str) -> list[str]:
+    """The operands of a test with their values, "the size of mode 1 of B is 3", in its parts that are false; none where it would hold."""
+    types = cpp_types.innermost(folded)
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    found = {id(part): _value(part, types) for part in parts}
+    broken = [part for part in parts if found[id(part)] is False] or [
+        part for part in parts if found[id(part)] is None
+    ]
+    values = {term(node): _value(node, types) for part in broken for node in _operands(part)}
+    shown = {name: _shown(value) for name, value in values.items() if value is not None}
+    return [f"{name} is {value}" for name, value in shown.items() if len(value) < _LONGEST]
+
+
+def _operands(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.Name | ast.Attribute) or (
+        isinstance(node, ast.Call) and _called(node) in _MEASURES
+    ):
+        return [node]
+    return [one for child in ast.iter_child_nodes(node) for one in _operands(child)]
+
+
+def _value(node: ast.AST, types: dict[str, cpp_types.Type]) -> Any:
+    """An integer, a truth, a type's last name, a shape or a layout; None for what is not known."""
+    try:
+        return _evaluated(node, types)
+    except (InputError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
+        return None
+
+
+def _evaluated(node: ast.AST, types: dict[str, cpp_types.Type]) -> Any:
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Name():
+            return _of_type(_type(node.id, types))
+        case ast.Attribute(value=of, attr="value" | "rank" as name) if _value(of, types) is not None:
+            found = _value(of, types)
+            return found if name == "value" else algebra.rank(found)
+        case ast.Attribute():  # a member that is bound by its own name
+            return _of_type(types.get(node.attr))
+        case ast.Subscript(value=ast.Name(id="Layout"), slice=ast.Tuple(elts=[shape, stride])):
+            return algebra.Layout(_value(shape, types), _value(stride, types))
+        case ast.UnaryOp():
+            return _known(node.op, _value(node.operand, types))
+        case ast.BoolOp():
+            return _joined([_value(one, types) for one in node.values], isinstance(node.op, ast.And))
+        case ast.BinOp():
+            return _known(node.op, _value(node.left, types), _value(node.right, types))
+        case ast.Compare():
+            operands = [node.left, *node.comparators]
+            sides = [_value(one, types) for one in operands]
+            if any(isinstance(one, str) for one in sides):  # beside an enumerator: GMMA::Major::K
+                sides = [
+                    getattr(operands[at], "attr", None) if one is None else one
+                    for at, one in enumerate(sides)
+                ]
+            return _joined([_known(op, *sides[at : at + 2]) for at, op in enumerate(node.ops)], True)
+        case ast.Call() if _called(node) in _MEASURES:
+            return _measured(node, types)
+    return None
+
+
+def _measured(node: ast.Call, types: dict[str, cpp_types.Type]) -> Any:
+    """The value of size<0>(x), rank(x), sizeof(T) and their like."""
+    name = _called(node)
+    if name.startswith("sizeof"):
+        type_ = _type(ast.unparse(node.args[0]), types)
+        bits = cpp_types.bits_of(type_.name) if type_ else 0
+        return (bits if name == "sizeof_bits" else bits // 8) or None
+    of = _value(node.args[0], types)
+    of = getattr(of, "stride" if name == "stride" else "shape", of)
+    for mode in [mode for one in node.keywords for mode in ast.literal_eval(one.value)]:
+        of = of[mode]
+    found = None if isinstance(of, str) else _SIZES.get(name, lambda of: of)(of)
+    return None if isinstance(found, algebra.Dynamic) else found
+
+
+def _type(name: str, types: dict[str, cpp_types.Type]) -> cpp_types.Type | None:
+    """The type that a name of the condition has: its own, or that of the layout which is named after it."""
+    last = name[-1:] if name[:-1].islower() else "?"
+    side = {"src": "S", "dst": "D"}.get(name, "?")
+    found = (types.get(f"{one}Layout") for one in (name, name.title(), side, last))
+    return types.get(name) or next(filter(None, found), None)
+
+
+def _of_type(type_: cpp_types.Type | None) -> Any:
+    shown = cpp_types.notation_of(type_) if type_ else None
+    if shown:
+        return algebra.parse_any_layout(shown) if ":" in shown else algebra.parse_tree(shown)
+    name = type_.name.rpartition("::")[2] if type_ else ""
+    return {"true": True, "false": False}.get(name, name if name.isidentifier() else None)
+
+
+def _known(of: ast.AST, *values: Any) -> Any:
+    return None if None in values else _OPERATORS[type(of)](*values)
+
+
+def _joined(values: list[Any], every: bool) -> Any:
+    """The values by `and` or `or`: one that decides does so beside others that are not known."""
+    known = {bool(one) for one in values if one is not None}
+    return not every if (not every) in known else None if None in values else every
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) and node.args else ""
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value).replace(" ", "").replace(",)", ")")
