@@ -45,6 +45,7 @@ _REFUSALS = ("cpp.launch-refused", "cpp.problem-refused", "cuda.invalid-launch")
 # Those that have many causes.
 _OF_LAWS = (*whose.FAULTS, *_REFUSALS, "cpp.copy-does-not-vectorize", "cpp.shape-div")
 _OF_CLAIMS = ("dsl.compiler-died", "dsl.launcher-died")  # in which no law is broken
+_ALONE = 80  # characters of a text that tells such an end, and nothing of whose it is
 _OUT_OF_MEMORY = re.compile(
     r"(?i)\b(?:CUDA (?:error|warning): )?out of memory\b|\bcudaErrorMemoryAllocation\b|OutOfMemoryError"
 )
@@ -85,6 +86,8 @@ def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
     if found and symptoms.is_warned(folded, found[0][1]):
         return [_of_warning(found[0], where, folded, place, text)]
     found = where.own(found)
+    if len(folded) > _ALONE and not folding.OF_DSL.search(folded):  # where another program's end is told
+        found = [match for match in found if match[0].name not in _OF_CLAIMS]
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
     kept = matching.specific(found)

@@ -98,12 +98,13 @@ def _measured(node: ast.Call, types: dict[str, cpp_types.Type]) -> Any:
     of = getattr(of, "stride" if name == "stride" else "shape", of)
     for mode in [mode for one in node.keywords for mode in ast.literal_eval(one.value)]:
         of = of[mode]
-    found = None if isinstance(of, str) else _SIZES.get(name, lambda of: of)(of)
+    found = None if of is None or isinstance(of, str) else _SIZES.get(name, lambda of: of)(of)
     return None if isinstance(found, algebra.Dynamic) else found
 
 
 def _type(name: str, types: dict[str, cpp_types.Type]) -> cpp_types.Type | None:
     """The type that a name of the condition has: its own, or that of the layout which is named after it."""
+    name = name.partition("_")[0] if name.endswith(("_c", "_v")) and name not in types else name
     last = name[-1:] if name[:-1].islower() else "?"
     side = {"src": "S", "dst": "D"}.get(name, "?")
     found = (types.get(f"{one}Layout") for one in (name, name.title(), side, last))

@@ -141,10 +141,10 @@ def _of_tensor_map(groups: Groups, facts: tuple[str, ...], folded: str) -> Group
 
 def _of_file(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a C++ file that does not compile: by its assertion's condition, else by the compiler's words."""
-    words = conditions.in_words(_condition(folded)) if _FAILED.search(folded) else ""
-    if words:
+    false = broken(folded)[0] if _FAILED.search(folded) else ""
+    if false:
         return _told(
-            f"It must hold that {words}; for these template arguments it does not.",
+            false,
             "The library's own code makes this instance: leave it out, or take compiler and commit that its build pins",
         )
     message = groups.get("said") or groups.get("message") or groups.get("alone") or ""

@@ -52,6 +52,7 @@ def test_operands_are_evaluated(condition, instance, told):
     ("condition", "instance"),
     [
         ("Tile_N % 8 == 0", "Tile=cute::tuple<cute::_64, cute::_8>"),  # made in the function: not bound
+        ("rank(tA) == Int<2>{}", "T=float"),
         ("size(src) == 8", "SLayout=cute::Layout<cute::_8, cute::_1>"),  # it would hold: another src is meant
         ("size(A) == size(B)", "ALayout=cute::Layout<cute::tuple<int, cute::_4>>"),  # of the run
         ("Shape::kM % Warp::kM == 0", "Shape=cutlass::gemm::GemmShape<128, 96, 32>, Warp=cutlass::gemm::GemmShape<64, 64, 32>"),
