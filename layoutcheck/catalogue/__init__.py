@@ -45,6 +45,8 @@ _REFUSALS = ("cpp.launch-refused", "cpp.problem-refused", "cuda.invalid-launch")
 # Those that have many causes.
 _OF_LAWS = (*whose.FAULTS, *_REFUSALS, "cpp.copy-does-not-vectorize", "cpp.shape-div")
 _OF_CLAIMS = ("dsl.compiler-died", "dsl.launcher-died")  # in which no law is broken
+_ASSERTION = tables.called("cpp.other-assertion")
+_FOLLOW = ("cpp.no-overload", "cpp.header-mix")  # to which a static assertion that fails before leads
 _ALONE = 80  # characters of a text that tells such an end, and nothing of whose it is
 _OUT_OF_MEMORY = re.compile(
     r"(?i)\b(?:CUDA (?:error|warning): )?out of memory\b|\bcudaErrorMemoryAllocation\b|OutOfMemoryError"
@@ -86,11 +88,16 @@ def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
     if found and symptoms.is_warned(folded, found[0][1]):
         return [_of_warning(found[0], where, folded, place, text)]
     found = where.own(found)
-    if len(folded) > _ALONE and not folding.OF_DSL.search(folded):  # where another program's end is told
+    if len(folded) > _ALONE and not re.search(
+        r"(?i)cutlass|\bcute|\bDSL", folded
+    ):  # where another program's end is told
         found = [match for match in found if match[0].name not in _OF_CLAIMS]
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
-    kept = matching.specific(found)
+    asserted = min((match.start() for entry, match in found if entry is _ASSERTION), default=len(folded))
+    kept = [
+        one for one in matching.specific(found) if one[0].name not in _FOLLOW or one[1].start() < asserted
+    ]
     if where.world == origin.FOREIGN and where.owner and not kept:
         return [unmatched.of_program(where.owner, text, folded, place)]
     if not kept and not any(entry is answering.CODED for entry, _ in found):

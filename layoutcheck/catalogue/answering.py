@@ -185,11 +185,10 @@ def _of_cpp(folded: str, match: re.Match[str], is_told: bool) -> tuple[str, ...]
     """What the failed condition has, unless the cause has told it, and the layouts of a C++ text; else the arguments that it names."""
     bound = cpp_types.layouts(folded)
     asserted = folded[max(folded.rfind("error: static", 0, match.end()), 0) :]
-    false, call = filling.broken(asserted)[0], cpp_types.caller(asserted)
-    here = (false,) if filling.HERE in false and not is_told else ()
+    false, call = filling.broken(asserted), cpp_types.caller(asserted)
+    asked = cpp_types.condition(asserted)[: _MOST_LAYOUTS if not bound else 1]
+    here = () if is_told and false else (false,) if filling.HERE in false else asked
     here += (f"the call is {call}",) if call else ()
-    if not bound:
-        return here or (() if filling.HERE in false else cpp_types.condition(asserted)[:_MOST_LAYOUTS])
     named = {one.parameter: str(one.layout) for one in bound if one.parameter}
     shown = {f"{named['Shape']}:{named['Stride']}"} if {"Shape", "Stride"} <= named.keys() else set[str]()
     told: list[str] = []

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import ast
 import operator
+from contextlib import suppress
 from typing import Any
 
 from layoutcheck import algebra
 from layoutcheck.catalogue import cpp_types
-from layoutcheck.catalogue.guards import term
+from layoutcheck.catalogue.guards import called, term
 from layoutcheck.errors import InputError
 
 _OPERATORS: dict[type[ast.AST], Any] = {
     ast.Mod: operator.mod, ast.Mult: operator.mul, ast.Div: operator.floordiv, ast.Add: operator.add, ast.Sub: operator.sub,
     ast.BitAnd: operator.and_, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.eq, ast.IsNot: operator.ne, ast.Not: operator.not_,
+    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.eq, ast.IsNot: operator.ne,
 }  # fmt: skip
 _SIZES = {"size": algebra.size, "rank": algebra.rank, "tuple_size": algebra.rank}
 _MEASURES = {*_SIZES, "shape", "stride", "get", "sizeof", "sizeof_bits"}
@@ -29,29 +30,28 @@ def given(test: ast.expr, folded: str) -> list[str]:
     """The operands of a test with their values, "the size of mode 1 of B is 3", in its parts that are false; none where it would hold."""
     types = cpp_types.innermost(folded)
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-    found = {id(part): _value(part, types) for part in parts}
-    broken = [part for part in parts if found[id(part)] is False] or [
-        part for part in parts if found[id(part)] is None
-    ]
+    found = [(_value(part, types), part) for part in parts]
+    broken = [one for value, one in found if value is False] or [one for value, one in found if value is None]
     values = {term(node): _value(node, types) for part in broken for node in _operands(part)}
-    shown = {name: _shown(value) for name, value in values.items() if value is not None}
+    shown = {
+        name: str(value).replace(" ", "").replace(",)", ")")
+        for name, value in values.items()
+        if value is not None
+    }
     return [f"{name} is {value}" for name, value in shown.items() if len(value) < _LONGEST]
 
 
 def _operands(node: ast.AST) -> list[ast.expr]:
-    if isinstance(node, ast.Name | ast.Attribute) or (
-        isinstance(node, ast.Call) and _called(node) in _MEASURES
-    ):
-        return [node]
+    measured = isinstance(node, ast.Call) and called(node) in _MEASURES
+    if measured or isinstance(node, ast.Name | ast.Attribute):
+        return [node]  # type: ignore[list-item]
     return [one for child in ast.iter_child_nodes(node) for one in _operands(child)]
 
 
 def _value(node: ast.AST, types: dict[str, cpp_types.Type]) -> Any:
     """An integer, a truth, a type's last name, a shape or a layout; None for what is not known."""
-    try:
+    with suppress(InputError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
         return _evaluated(node, types)
-    except (InputError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
-        return None
 
 
 def _evaluated(node: ast.AST, types: dict[str, cpp_types.Type]) -> Any:
@@ -65,31 +65,21 @@ def _evaluated(node: ast.AST, types: dict[str, cpp_types.Type]) -> Any:
             return found if name == "value" else algebra.rank(found)
         case ast.Attribute():  # a member that is bound by its own name
             return _of_type(types.get(node.attr))
-        case ast.Subscript(value=ast.Name(id="Layout"), slice=ast.Tuple(elts=[shape, stride])):
-            return algebra.Layout(_value(shape, types), _value(stride, types))
-        case ast.UnaryOp():
-            return _known(node.op, _value(node.operand, types))
         case ast.BoolOp():
             return _joined([_value(one, types) for one in node.values], isinstance(node.op, ast.And))
         case ast.BinOp():
             return _known(node.op, _value(node.left, types), _value(node.right, types))
         case ast.Compare():
-            operands = [node.left, *node.comparators]
-            sides = [_value(one, types) for one in operands]
-            if any(isinstance(one, str) for one in sides):  # beside an enumerator: GMMA::Major::K
-                sides = [
-                    getattr(operands[at], "attr", None) if one is None else one
-                    for at, one in enumerate(sides)
-                ]
+            sides = [_value(one, types) for one in (node.left, *node.comparators)]
             return _joined([_known(op, *sides[at : at + 2]) for at, op in enumerate(node.ops)], True)
-        case ast.Call() if _called(node) in _MEASURES:
+        case ast.Call() if called(node) in _MEASURES and node.args:
             return _measured(node, types)
     return None
 
 
 def _measured(node: ast.Call, types: dict[str, cpp_types.Type]) -> Any:
     """The value of size<0>(x), rank(x), sizeof(T) and their like."""
-    name = _called(node)
+    name = called(node)
     if name.startswith("sizeof"):
         type_ = _type(ast.unparse(node.args[0]), types)
         bits = cpp_types.bits_of(type_.name) if type_ else 0
@@ -127,11 +117,3 @@ def _joined(values: list[Any], every: bool) -> Any:
     """The values by `and` or `or`: one that decides does so beside others that are not known."""
     known = {bool(one) for one in values if one is not None}
     return not every if (not every) in known else None if None in values else every
-
-
-def _called(node: ast.Call) -> str:
-    return node.func.id if isinstance(node.func, ast.Name) and node.args else ""
-
-
-def _shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value).replace(" ", "").replace(",)", ")")

@@ -20,7 +20,7 @@ MOST_TYPES = 200  # layouts and bindings read from one text: an instantiation st
 
 _TOKEN = re.compile(r"\s*([\w:]+(?:\s+(?:int|long|char|short))*|[<>,*&()]|-?[0-9]+)")
 _NAME = re.compile(r"(?:cute|cutlass|std|__nv_\w+|detail|SM[0-9]+)::")
-_STATIC = re.compile(r"_([0-9]+)|-?[0-9]+$")
+_STATIC = re.compile(r"_([0-9]+)|(-?[0-9]+)U?L*$")
 _RUN_TIME = {"int", "long", "int32_t", "int64_t", "uint32_t", "uint64_t", "size_t", "unsigned", "long long"}
 _BINDING = re.compile(r"\b(T?S|T?D|SEngine|DEngine|SLayout|DLayout|SrcEngine|SrcLayout|DstEngine|DstLayout"
                       r"|CopyAtom|Copy_Atom|CopyOp|Shape|Stride|TrgShape|IntTupleA|IntTupleB|STensor|DTensor)\s*=\s*")  # fmt: skip
@@ -42,10 +42,9 @@ _WITH = re.compile(r"\[(?=with )with ")
 _CALL = re.compile(
     r"instantiation of (?:\w+ )?\"[^\"]{0,200}?\b(?P<name>cu(?:te|tlass)::[\w:]+)\b(?! cu(?:te|tlass)::)[^\"]{0,6000}\" at line (?P<line>[0-9]+) of (?P<file>(?![^\s]*\bcu(?:te|tlass)/)[^\s\"]{1,300})"
 )  # made by who is not the library itself
-_PAIR = re.compile(r"(?:^|[,;] )(\w+) ?= ?")
-_SUFFIX = re.compile(r"^([0-9]+)U?L*$")
-_LONGEST = 4000  # characters of one list of template arguments
 _LONGEST_PAIR = 160
+_PAIR = re.compile(r"(?:^|[,;] )(\w+) ?= ?")
+_LONGEST = 4000  # characters of one list of template arguments
 
 
 class Type(NamedTuple):
@@ -109,13 +108,11 @@ def operands(text: str) -> Operands | None:
 def condition(text: str) -> tuple[str, ...]:
     """The condition of the first assertion that failed, and the template arguments that it names; as printed."""
     asserted = _ASSERTED.search(text)
-    if asserted is None:
-        return ()
-    words = (asserted[1] or asserted[2] or "").strip().rstrip(",").strip()
-    if words.endswith(("||", "&&")):  # whose next line is not in the text
+    words = (asserted[1] or asserted[2] or "").strip().rstrip(",").strip() if asserted else ""
+    if asserted is None or words.endswith(("||", "&&")):  # whose next line is not in the text
         return ()
     named = set(re.findall(r"\b[A-Za-z]\w+", words))
-    pairs = (f"{name}={given}" for name, given in _given(text, asserted.end()) if name.rstrip("_") in named)
+    pairs = (f"{name}={type_}" for name, type_ in _given(text, asserted.end()) if name.rstrip("_") in named)
     return (f"the condition is {words}", *(pair for pair in pairs if len(pair) < _LONGEST_PAIR))
 
 
@@ -124,7 +121,7 @@ def innermost(text: str) -> dict[str, Type]:
     asserted = _ASSERTED.search(text)
     pairs = _given(text, asserted.end()) if asserted else []
     plain = ((name, f"tuple{given}" if given.startswith("<") else given) for name, given in pairs)
-    types = {name.rstrip("_"): _parse(_SUFFIX.sub(r"\1", given), 0) for name, given in plain}
+    types = {name.rstrip("_"): _parse(given, 0) for name, given in plain}
     return {name: type_ for name, type_ in types.items() if type_}
 
 
@@ -134,8 +131,7 @@ def caller(text: str) -> str:
     start = asserted.end() if asserted else 0
     end = text.find("error: ", start)
     for found in _CALL.finditer(text, start, end if end >= 0 else len(text)):
-        pairs = ((name, _parse(given, 0)) for name, given in _given(found[0], 0))
-        shown = ((name, notation_of(type_)) for name, type_ in pairs if type_)
+        shown = ((name, printed(given, layouts=True)) for name, given in _given(found[0], 0))
         told = ", ".join(f"{name} = {value}" for name, value in shown if value)
         return f"{found['name']} at {found['file']}:{found['line']}" + (f" ({told})" if told else "")
     return ""
@@ -210,10 +206,10 @@ def notation_of(type_: Type) -> str | None:
     return _tuple(type_) if type_.name == "tuple" or _STATIC.match(type_.name) or type_.name == "C" else None
 
 
-def printed(text: str) -> str | None:
-    """A shape or stride of template arguments as CuTe prints it, "(64,3)"; None for any other type."""
+def printed(text: str, *, layouts: bool = False) -> str | None:
+    """A shape or stride of template arguments as CuTe prints it, "(64,3)", or a layout; None for any other type."""
     type_ = _parse(text, 0)
-    return _tuple(type_) if type_ else None
+    return (notation_of(type_) if layouts else _tuple(type_)) if type_ else None
 
 
 def _tuple(type_: Type) -> str | None:
@@ -225,7 +221,7 @@ def _tuple(type_: Type) -> str | None:
         return _tuple(type_.args[-1]) if type_.args else None
     static = _STATIC.match(type_.name)
     if static:
-        return static[1] or static[0]
+        return static[1] or static[2]
     return "?" if type_.name in _RUN_TIME else None
 
 

@@ -50,7 +50,7 @@ ROOMS = (
           "Print both layouts with cute::print before the line: extents, nesting and static (_8) against run-time integers"),
 )  # fmt: skip
 # kinds that say less than the part of CUTLASS does
-_VAGUE = "choice", "argument", "size", "unhandled", "division", "static", "architecture"
+_VAGUE = "choice", "argument", "size", "unhandled", "division", "architecture"
 
 
 def helps(path: str) -> str:

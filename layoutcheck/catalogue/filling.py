@@ -141,7 +141,7 @@ def _of_tensor_map(groups: Groups, facts: tuple[str, ...], folded: str) -> Group
 
 def _of_file(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a C++ file that does not compile: by its assertion's condition, else by the compiler's words."""
-    false = broken(folded)[0] if _FAILED.search(folded) else ""
+    false = broken(folded) if _FAILED.search(folded) else ""
     if false:
         return _told(
             false,
@@ -170,9 +170,10 @@ def _of_assertion(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
     """Of a static assertion of CuTe or CUTLASS: what it asks for, else the kind of its message; what its header takes."""
     said = groups.get("said") or groups.get("source") or groups.get("message", "")
     path = groups.get("op") or groups.get("room") or groups.get("plain", "")
-    false, repair = broken(folded)
+    false = broken(folded)
     told = cutlass_parts.cause(said, path, not false) if said or not false else ""
-    found = {"help": ". ".join(filter(None, (repair, cutlass_parts.helps(path))))}
+    equal = _EQUAL.fullmatch(_condition(folded)) if HERE in false else None
+    found = {"help": (f"Give {equal[1]} = {equal[2]}. " if equal else "") + cutlass_parts.helps(path)}
     if not said:
         found["said"] = f"a static assertion without a message is false: {_condition(folded) or path}"
     return {**found, "cause": " ".join(filter(None, (false, told)))}
@@ -268,26 +269,16 @@ def _condition(folded: str) -> str:
     return cpp_conditions.inner(next(iter(cpp_types.condition(folded)), "").removeprefix("the condition is "))
 
 
-def broken(folded: str) -> tuple[str, str]:
-    """(what an assertion asks for, beside what the instantiation gives; what to give), each "" where it is not plain."""
+def broken(folded: str) -> str:
+    """What an assertion asks for, beside what the instantiation gives; "" where it is not plain."""
     condition = _condition(folded)
     if re.search(r"\bdependent_false|\balways_false|^(?:false|0)$", condition):
-        return _NO_CASE, ""
-    words = conditions.in_words(condition)
-    if not words:
-        return "", ""
-    tree = guards.read(condition)
-    here = asserted.given(tree, folded) if tree else []
-    reduced = _REDUCED.search(folded)
-    if reduced:
-        here.append(f"it is {reduced['values']}")
-    if not here:
-        return f"It must hold that {words}; for these template arguments it does not.", ""
-    one = _EQUAL.fullmatch(condition)
-    return (
-        f"It must hold that {words}{HERE}{' and '.join(here)}.",
-        f"Give {one[1]} = {one[2]}" if one else "",
-    )
+        return _NO_CASE
+    words, tree, reduced = conditions.in_words(condition), guards.read(condition), _REDUCED.search(folded)
+    here = asserted.given(tree, folded) if tree and words else []
+    here += [f"it is {reduced['values']}"] if reduced else []
+    told = f"{HERE}{' and '.join(here)}." if here else "; for these template arguments it does not."
+    return f"It must hold that {words}{told}" if words else ""
 
 
 def _project(entry: Known, folded: str) -> owners.Owner:

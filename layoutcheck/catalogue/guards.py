@@ -128,7 +128,7 @@ def _choice(test: ast.expr) -> tuple[str, str] | None:
         and len(test.ops) == 1
     ):
         return term(test.left), _value(test.comparators[0])
-    if isinstance(test, ast.Call) and _called(test) in ("isinstance", "issubclass") and len(test.args) == 2:
+    if isinstance(test, ast.Call) and called(test) in ("isinstance", "issubclass") and len(test.args) == 2:
         return term(test.args[0]), _value(test.args[1])
     return None
 
@@ -198,7 +198,7 @@ def _masked(masked: ast.BinOp, equal: bool) -> str:
 
 
 def _asked_of(test: ast.Call, holds: bool) -> str:
-    name, arguments = _called(test), test.args
+    name, arguments = called(test), test.args
     if name in ("const_expr", "bool") and len(arguments) == 1:
         return clause(arguments[0], holds)
     if name in ("isinstance", "issubclass") and len(arguments) == 2:
@@ -243,7 +243,7 @@ def _source(test: ast.expr) -> str:
 
 def term(node: ast.expr) -> str:
     """A value of a test as it is named to a reader: "begin", "the number of modes of order", "3"."""
-    name = _called(node) if isinstance(node, ast.Call) else ""
+    name = called(node) if isinstance(node, ast.Call) else ""
     if isinstance(node, ast.Call) and name in _MEASURES and node.args:
         mode = next((ast.unparse(one.value) for one in node.keywords if one.arg == "mode"), "")
         of = f"mode {mode.strip('[]')} of " if mode else ""
@@ -279,7 +279,8 @@ def _article(kind: str) -> str:
     return f"{'an' if first[:1] in 'AEIOaeio' else 'a'} {kind.replace(', ', ' or ')}"
 
 
-def _called(node: ast.Call) -> str:
+def called(node: ast.Call) -> str:
+    """The name of the function that is called, without what it is of."""
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 

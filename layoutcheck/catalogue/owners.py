@@ -59,6 +59,7 @@ _COMPILERS = (
     _owner(r"(?<![.\w])memref<|(?<![.\w!])tensor<[0-9?]+x|#gpu\.address_space", "an MLIR compiler", "the project whose command prints it (Triton: triton-lang/triton, JAX's Mosaic GPU: jax-ml/jax, IREE: iree-org/iree)"),
 )  # fmt: skip
 _LIBRARIES = (
+    _owner(r"\bKokkos(?:Blas\w*)?::|\bKokkos contract|/kokkos", "Kokkos", "kokkos/kokkos"),
     _owner(r"(?i:sage_?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),
     _owner(r"cutlass_(?:scaled_mm|gemm_caller|moe_mm)|MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore|quantization method \w+ is not supported for|CUDAGraphMode|\bcudagraph_mode\b|AttentionCGSupport|\bshm_broadcast\b|csrc/(?:\S*/)?(?:custom_all_reduce|custom_quickreduce|moe/|quantization/|cache_kernels|attention/)", "vLLM", "vllm-project/vllm"),
     _owner(r"sgl[-_]kernel|Tensor match failed for|moe-(?:runner|a2a)-backend|MoeRunnerBackend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),

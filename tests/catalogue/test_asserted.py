@@ -115,3 +115,25 @@ def test_other_headers_own_their_words(header, said, never):
     """Messages of CUTLASS 4.8 that were taken for another operation's."""
     found = answers(f'/usr/include/cute/{header}(5): error: static assertion failed with "{said}"')
     assert found and never not in [one.entry.name for one in found]
+
+
+def test_what_follows_an_assertion_is_not_the_cause():
+    first = text("layout.hpp", "logical_divide: an odd tiler", "rank_v<Tiler> == 2", "Tiler=cute::_8")
+    later = f'{CUTE}layout.hpp(77): error: no instance of function template "cute::make_layout" matches the argument list\n'
+    assert answers(first + later)[0].entry.name == "cpp.other-assertion"
+    assert answers(later + first)[0].entry.name == "cpp.no-overload"
+
+
+@pytest.mark.parametrize(
+    ("shown", "entry", "told"),
+    [
+        ("Kokkos contract violation:\n  Asserted condition `block_size > 0` evaluated false.", "elsewhere.assertion", "kokkos/kokkos"),
+        ('Kokkos_View.hpp(1223): error: static assertion failed with "Number of extents is insufficient"\n  static_assert(sizeof...(Args) >= rank(),\n  ^\n   detected during:\n'
+         '  instantiation of "size_t Kokkos::View<T>::size(Args...) [with T=double [24][16], Args=<>]" at line 135 of gemm.hpp', "elsewhere.compile", "kokkos/kokkos"),
+        ("Wrong answer! 14663841 errors! 87.4%\ntest: common.h:396: void assert_allclose(DType*): Assertion errors == 0' failed.\nAborted (core dumped)", "results-differ", ""),
+    ],
+)  # fmt: skip
+def test_another_program_owns_what_it_says(shown, entry, told):
+    """Its own assertions are not CuTe's, and its abort is not the death of the DSL's compiler."""
+    found = answers(shown)[0]
+    assert found.entry.name == entry and told in found.remedy
