@@ -88,9 +88,8 @@ def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
     if found and symptoms.is_warned(folded, found[0][1]):
         return [_of_warning(found[0], where, folded, place, text)]
     found = where.own(found)
-    if len(folded) > _ALONE and not re.search(
-        r"(?i)cutlass|\bcute|\bDSL", folded
-    ):  # where another program's end is told
+    told_of = folding.OF_CPP.search(folded) or folding.OF_DSL.search(folded)
+    if len(folded) > _ALONE and not told_of:  # another program's end
         found = [match for match in found if match[0].name not in _OF_CLAIMS]
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
