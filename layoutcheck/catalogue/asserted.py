@@ -23,7 +23,6 @@ _OPERATORS: dict[type[ast.AST], Any] = {
 }  # fmt: skip
 _SIZES = {"size": algebra.size, "rank": algebra.rank, "tuple_size": algebra.rank}
 _MEASURES = {*_SIZES, "shape", "stride", "get", "sizeof", "sizeof_bits"}
-_LONGEST = 80  # characters of a value that is told
 
 
 def given(test: ast.expr, folded: str) -> list[str]:
@@ -38,7 +37,7 @@ def given(test: ast.expr, folded: str) -> list[str]:
         for name, value in values.items()
         if value is not None
     }
-    return [f"{name} is {value}" for name, value in shown.items() if len(value) < _LONGEST]
+    return [f"{name} is {value}" for name, value in shown.items() if len(value) < 80]
 
 
 def _operands(node: ast.AST) -> list[ast.expr]:
