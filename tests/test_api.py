@@ -76,6 +76,22 @@ def test_a_bare_layout_lies_where_its_atom_expects_it(atom: str, spaces: tuple[s
     assert (copy.src.space, copy.dst.space) == spaces
 
 
+@pytest.mark.parametrize(("rows", "said"), [("9", True), ("16", False), ("?", True)])
+def test_what_a_predicate_is_taken_to_hold_past_a_tiles_edge_is_said(rows: str, said: bool) -> None:
+    """`legal` rests on it: without a predicate the last step leaves a tile of 9 rows (LC211)."""
+    report = lc.check(
+        f"f64 gmem align<8> ({rows},1):(1,1)",
+        f"f64 smem align<8> ({rows},1):(1,1)",
+        "universal",
+        bits=64,
+        thr="(8,1)",
+        val="(1,1)",
+        pred="i1 rmem (1,2,1):(0,1,0)",
+    )
+    assert any("false past its edge" in line for line in report.assumptions) == said
+    assert report.verdict == "legal" or rows == "?"
+
+
 def test_stated_spaces_and_alignments_are_not_assumptions() -> None:
     report = lc.check(
         "(8):(1)", "(8):(1)", "universal", dtype="f32", bits=32,
