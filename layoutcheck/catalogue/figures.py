@@ -77,10 +77,11 @@ def _step(folded: str) -> tuple[str, ...]:
 
 
 def _wraps(folded: str) -> tuple[str, ...]:
-    """That a product of a text about indices does not fit 32 bits."""
+    """That a product of a text about indices does not fit 32 bits; three extents by "x" may be M, N and K."""
     for found in _PRODUCT.finditer(folded) if _INDEX.search(folded) else ():
         value = math.prod(int(one.replace(",", "")) for one in found.groups() if one and one.strip(","))
-        if _WRAPS <= value < _WRAPS << 20:
+        is_work = found["third"] and "*" not in found[0]
+        if not is_work and _WRAPS <= value < _WRAPS << 20:
             return (
                 f"{found[0].strip('( ')} = {value:,} is beyond 2^31 - 1: as an index or offset in int32 it wraps to another place; take 64 bits (int64_t, tl.int64, .to(int64)) before the product",
             )
