@@ -254,6 +254,15 @@ def test_words_name_the_missing_statement(traced: Trace) -> None:
     assert bytes_.evidence["bytes"] == 16
 
 
+def test_a_barrier_is_not_missing_between_the_threads_of_one_statement(traced: Trace) -> None:
+    """A place for each thread is: `# to its place` writes one place by several, the others have two lines."""
+    races = [f for order in traced.orders for f in order.findings if f.code == "LC504"]
+    alone = [f for f in races if "by several threads, in no order" in f.title]
+    assert alone and all(f.evidence["missing"].startswith("a place for each thread") for f in alone)
+    assert {LINES[f.places[0].where.line - 1].rpartition("# ")[2] for f in alone} == {"to its place"}
+    assert all(" between " in f.evidence["missing"] for f in races if f not in alone)
+
+
 def test_what_orders_has_its_callers(traced: Trace) -> None:
     waits = [p for f in reports(traced, "bulk")[2].findings for p in f.places if "waits" in p.what]
     assert waits

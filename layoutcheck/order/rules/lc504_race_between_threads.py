@@ -20,12 +20,14 @@ that lets the first half through.
 ## How to fix it
 
 `cute.arch.sync_threads()` (all threads of the block, outside of conditions that warps take differently) or
-`cute.arch.barrier(barrier_id=, number_of_threads=)` (those that take part) between the two lines.
+`cute.arch.barrier(barrier_id=, number_of_threads=)` (those that take part) between the two lines. If both are one
+statement, give each thread a place of its own, or let one of them write.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
@@ -36,6 +38,11 @@ from layoutcheck.sources.traced import KernelPlace
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The two accesses."""
     first, second = places[0], places[1]
+    if replace(first, thread=second.thread) == second:  # one statement
+        return (
+            f"{line(first)} {first.what} one place by several threads, in no order",
+            f"{two(problem, places)} Missing: a place for each thread, or a condition by which one of them writes.",
+        )
     barrier = "a barrier that both execute"
     if first.block != second.block:
         barrier = "cluster_arrive() and cluster_wait() by both blocks"
