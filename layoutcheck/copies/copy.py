@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from layoutcheck.algebra.inttuple import mode, rank
+from layoutcheck.algebra.inttuple import mode, product, rank
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.cluster import Cluster
@@ -37,6 +37,16 @@ class Tiling:
     def with_side(self, side: str, memref: Memref) -> Tiling:
         """The same tiling of another source or destination tile."""
         return replace(self, src=memref) if side == "src" else replace(self, dst=memref)
+
+    def reaches_past(self, side: str) -> bool:
+        """Whether a tile in memory is no whole number of the tiled copy's, or is not known to be one."""
+        whole = self.side(side)
+        pairs = zip(whole.layout.modes, self.tiled.tiler, strict=False)
+        sizes = ((product(extent.shape), product(step.shape)) for extent, step in pairs)
+        return whole.space != "rmem" and any(
+            not (isinstance(extent, int) and isinstance(step, int)) or extent % step != 0
+            for extent, step in sizes
+        )
 
 
 @dataclass(frozen=True, slots=True)

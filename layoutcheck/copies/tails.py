@@ -78,8 +78,7 @@ def excess(copy: Copy, threads: int) -> BoolArray | None:
     for side in ("src", "dst"):
         whole = tiling.side(side)
         modes = whole.layout.modes
-        pairs = zip(modes, tiling.tiled.tiler, strict=False)
-        if whole.space == "rmem" or not any(size(mode) % size(step) for mode, step in pairs):
+        if not tiling.reaches_past(side):
             continue
         for i, mode in enumerate(modes):
             counted = whole.with_layout(_index_of(whole.layout, i))

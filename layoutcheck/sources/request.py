@@ -87,21 +87,11 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
     else:
         views = (partition(tiled, "src", source).view, partition(tiled, "dst", target).view)
         tiling = Tiling(tiled, source, target, given.block)
-        if guard is not None and _reaches_past(tiling):
+        if guard is not None and any(map(tiling.reaches_past, ("src", "dst"))):
             assumed.append(PAST_EDGE)
         copy = Copy(tiled.atom, *views, guard, tiled, tiling, op, arch, evict, aux=second)
     refuse_unused(given, element, copy)
     return copy, tuple(assumed)
-
-
-def _reaches_past(tiling: Tiling) -> bool:
-    """Whether a side in memory is no whole number of tiles of the tiled copy, as far as that is known."""
-    wholes = (one for one in (tiling.src, tiling.dst) if one.space != "rmem")
-    pairs = (pair for one in wholes for pair in zip(one.layout.modes, tiling.tiled.tiler, strict=False))
-    sizes = ((product(mode.shape), product(step.shape)) for mode, step in pairs)
-    return any(
-        not (isinstance(whole, int) and isinstance(step, int)) or whole % step != 0 for whole, step in sizes
-    )
 
 
 def _check(given: Request) -> None:
