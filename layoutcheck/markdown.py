@@ -62,12 +62,17 @@ In a test that compiles it on purpose: `@pytest.mark.layoutcheck_allow("{code}",
 
 def page(code: str, name: str, severity: str, summary: str, doc: str, flagged: str, clean: str) -> str:
     """Markdown; `doc` has the rule's sections, `flagged` and `clean` are command lines."""
-    return (
-        f"# {code} {name}\n\n{summary[0].upper()}{summary[1:]}\n\n"
-        f"Severity: **{severity}**\n\n{doc}\n\n## Example\n\n"
-        f"Flagged:\n\n```console\n$ {flagged}\n```\n\n"
-        f"Clean:\n\n```console\n$ {clean}\n```\n"
-    )
+    blocks = (f"```console\n$ {line}\n```" for line in (flagged, clean))
+    return _page(code, name, severity, summary, doc, *blocks)
+
+
+def _page(code: str, name: str, severity: str, summary: str, doc: str, *blocks: str) -> str:
+    """Markdown of a rule; the blocks are what it flags and what it does not, or none."""
+    text = f"# {code} {name}\n\n{summary[0].upper()}{summary[1:]}\n\nSeverity: **{severity}**\n\n{doc}\n"
+    if not blocks:
+        return text
+    flagged, clean = blocks
+    return f"{text}\n## Example\n\nFlagged:\n\n{flagged}\n\nClean:\n\n{clean}\n"
 
 
 class Example(NamedTuple):
@@ -90,12 +95,8 @@ class PageRule:
 
     def page(self) -> str:
         """The rule's page, in Markdown."""
-        head = f"# {self.code} {self.name}\n\n{self.summary[0].upper()}{self.summary[1:]}\n\n"
-        text = f"{head}Severity: **{self.severity}**\n\n{self.doc}\n"
-        if self.example is None:
-            return text
-        flagged, clean = (f"```python\n{part.strip(chr(10))}\n```" for part in self.example)
-        return f"{text}\n## Example\n\nFlagged:\n\n{flagged}\n\nClean:\n\n{clean}\n"
+        blocks = (f"```python\n{part.strip(chr(10))}\n```" for part in self.example or ())
+        return _page(self.code, self.name, self.severity, self.summary, self.doc, *blocks)
 
 
 def page_rule(module_doc: str | None, severity: str, flagged: str, clean: str) -> PageRule:
