@@ -53,6 +53,12 @@ def told(text: str) -> str:
         ("I pass mask 0 to the multicast TMA and the consumer hangs", "names no block"),
         ("low tensor core utilization of a SM90 warp-specialized kernel under separable compilation -dc", "build that file whole"),
         ("Why do we need a prologue mma before the mainloop of the dense gemm?", "runs without accumulation"),
+        ("a captured CUDA graph: the replay reads a stale input pointer", "keeps the arguments of each launch"),
+        ("swizzle of the iterator and of the layout: is the offset in bytes or elements for a pointer?", "on the address in bytes"),
+        ("which alignment has AlignmentA of a CUTLASS gemm for an odd M, K a multiple of 8, row-major?", "along its contiguous mode alone"),
+        ("blockwise scales: rows of the scale tensor have a pitch and pad to 16 for TMA", "which is not the extent"),
+        ("the K tail of my multistage gemm is wrong, the last k tile is short", "one short tile"),
+        ("CUtensorMap in a workspace faults, must the tensormap be aligned to 64?", "alignas(64)"),
     ],
 )  # fmt: skip
 def test_the_words_of_a_report_call_for_its_law(text: str, part: str) -> None:
@@ -334,18 +340,3 @@ def test_layouts_and_barriers_of_code_are_told(text: str, part: str) -> None:
 )
 def test_a_barrier_that_all_threads_reach_is_no_finding(text: str) -> None:
     assert snippets.facts(text) == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("a captured CUDA graph: the replay reads a stale input pointer", "keeps the arguments of each launch"),
-        ("swizzle of the iterator and of the layout: is the offset in bytes or elements for a pointer?", "on the address in bytes"),
-        ("which alignment has AlignmentA of a CUTLASS gemm for an odd M, K a multiple of 8, row-major?", "along its contiguous mode alone"),
-        ("blockwise scales: rows of the scale tensor have a pitch and pad to 16 for TMA", "which is not the extent"),
-        ("the K tail of my multistage gemm is wrong, the last k tile is short", "one short tile"),
-        ("CUtensorMap in a workspace faults, must the tensormap be aligned to 64?", "alignas(64)"),
-    ],
-)  # fmt: skip
-def test_what_was_missing_has_a_law(text: str, part: str) -> None:
-    assert part in told(text)
