@@ -21,7 +21,10 @@ that orders is executed.
 ## Why
 
 PTX ISA, Memory Consistency Model: Causality Order; Release and Acquire Patterns. Relaxed accesses of a flag order
-nothing: on an H200 a reader that waits for a flag by relaxed loads still gets old values from its L1 cache.
+nothing: on an H200 a reader that waits for a flag by relaxed loads still gets old values from its L1 cache, whatever
+sets the flag. With a fence behind such loads, or an acquire, no load of 7.7 million got one, and a weak store of the
+flag behind a fence did as well as a release. ptxas makes one load of a loop of weak loads, which ends at no flag
+(`docs/evidence/flags.json`).
 
 ## How to fix it
 
