@@ -116,16 +116,16 @@ def _up(n: int, step: int) -> int:
     return -(-n // step) * step
 
 
-def coded(contents: IntArray, turn: int, unit_bits: int, poison: IntArray) -> IntArray:
+def coded(contents: IntArray, turn: int, digit_bits: int, poison: IntArray) -> IntArray:
     """The values of units that hold source units, POISON or ZERO: digit `turn` of the source's number."""
-    digit = (contents >> (turn * unit_bits)) & ((1 << unit_bits) - 1)
+    digit = (contents >> (turn * digit_bits)) & ((1 << digit_bits) - 1)
     return np.where(contents >= 0, digit, np.where(contents == ZERO, 0, poison))
 
 
-def turns(units: int, unit_bits: int) -> int:
-    """How many runs tell `units` source units apart, one digit of `unit_bits` a run; at least two."""
+def turns(units: int, digit_bits: int) -> int:
+    """How many runs tell `units` source units apart, one digit of `digit_bits` a run; at least two."""
     count = 2
-    while (1 << (count * unit_bits)) < units:
+    while (1 << (count * digit_bits)) < units:
         count += 1
     return count
 

@@ -34,6 +34,11 @@ class Job:
     expect_bytes: int | None = None  # what the barrier is told of; None where there is none
 
     @property
+    def digit_bits(self) -> int:
+        """Bits of a unit that arrive in any case: of a boolean's byte the compiler may clear all but one."""
+        return 1 if 1 in (self.copy.src.dtype.bits, self.copy.dst.dtype.bits) else self.src.unit_bits
+
+    @property
     def blocks(self) -> int:
         """Blocks that are launched, as one cluster where there are several."""
         return self.copy.cluster.blocks if self.copy.cluster else 1

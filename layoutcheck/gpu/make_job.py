@@ -65,7 +65,8 @@ def make_job(copy: Copy | Analysis) -> Job:
     else:
         instance = instantiations(copy)[-1]
         src_base, dst_base = bases(instance)[0]
-    if isinstance(copy.atom, TmaCopy) and str(copy.src.dtype) == "tf32":
+    types = {str(copy.src.dtype), str(copy.tma and copy.tma.internal)}
+    if isinstance(copy.atom, TmaCopy) and "tf32" in types:
         raise NotRunnable("a tensor map of tf32 rounds its elements: they do not arrive bit for bit")
     src_base, dst_base = (
         SHARED_BASE + (base & _KEEP) if memref.space in SHARED else base
@@ -74,12 +75,13 @@ def make_job(copy: Copy | Analysis) -> Job:
     if instance.src.space in SHARED and instance.dst.space in SHARED:
         src_base, dst_base = _side_by_side(copy, instance, src_base, dst_base)
     done = execution(copy, src_base, dst_base, instance)
-    # A thread's predicate guards its own elements, of which a whole tile's intent knows nothing.
-    asked = (thread_intent if instance.pred is not None else intent)(instance, src_base, dst_base)
+    # A thread's entries guard its own elements, of which a whole tile's intent knows nothing.
+    by_entries = instance.pred is not None and (analysis.effect is None or "guard" in analysis.effect.first)
+    asked = (thread_intent if by_entries else intent)(instance, src_base, dst_base)
     src, dst = _arenas(copy, instance, done, asked, (src_base, dst_base))
     _refuse_odd_registers(copy, done, (src, dst))
     _refuse_dead_loads(copy, done)
-    given = _predicate(analysis, instance, done, asked, (src, dst))
+    given = _predicate(analysis, instance, done, asked, (src, dst), by_entries)
     threads = done.src.shape[1]
     threads = max(threads, copy.block_threads or 0)
     if threads > MAX_BLOCK_THREADS:
@@ -104,12 +106,17 @@ def make_job(copy: Copy | Analysis) -> Job:
 
 
 def _predicate(
-    analysis: Analysis, instance: Copy, done: Execution, asked: Intent, sides: tuple[Arena, Arena]
+    analysis: Analysis,
+    instance: Copy,
+    done: Execution,
+    asked: Intent,
+    sides: tuple[Arena, Arena],
+    mixed: bool,
 ) -> Predicate:
     """The predicate that shows by which entries the copy goes wrong, if it does."""
     effect, copy = analysis.effect, analysis.copy
     guard = effect.first.get("guard") if effect else None
-    given = predicate_of(copy, instance, done, asked, effect is None or guard is not None)
+    given = predicate_of(copy, instance, done, asked, mixed)
     element = (guard.value if guard else None) or 0
     for moves in (asked, done) if guard else ():
         does = after_execution(done, *sides, given)
@@ -284,7 +291,7 @@ def after_intent(asked: Intent, src: Arena, dst: Arena, given: Predicate, zero_f
         value[~allowed] = ZERO
     else:
         at = np.where(allowed[:, :, None], at, OUTSIDE)
-    if given.beyond is not None:  # nobody asks for what is past the tile's edge
+    if given.beyond is not None and not asked.whole:  # nobody asks for what is past the tile's edge
         at = np.where(given.beyond[:, : at.shape[1], None], OUTSIDE, at)
     at, value = at.reshape(-1), value.reshape(-1)
     keep = at != OUTSIDE

@@ -72,7 +72,7 @@ def _difference(
     unit = job.dst.unit_bits
     where = where & (contents != ANY)
     for turn, values in enumerate(observed):
-        off = where & (coded(contents, turn, unit, poison(job.dst.units, turn, unit)) != values)
+        off = where & (coded(contents, turn, job.digit_bits, poison(job.dst.units, turn, unit)) != values)
         if off.any():
             at = int(np.argmax(off))
             return {

@@ -67,13 +67,10 @@ def simulate(task: Task) -> Outcome:
         _store(job, trace.memory, images, contents)
         arrived += trace.arrived_bytes
     stalled = STALLED if job.expect_bytes not in (None, arrived) else ""
-    unit = job.dst.unit_bits
-    count = turns(job.src.units, unit)
-    return judge(
-        job,
-        [coded(contents, turn, unit, poison(job.dst.units, turn, unit))[None] for turn in range(count)],
-        stalled,
-    )
+    unit, digit = job.dst.unit_bits, job.digit_bits
+    blank = (poison(job.dst.units, turn, unit) for turn in range(turns(job.src.units, digit)))
+    seen = [coded(contents, turn, digit, values)[None] for turn, values in enumerate(blank)]
+    return judge(job, seen, stalled)
 
 
 def _bits(job: Job, images: dict[str, int]) -> Any:

@@ -20,7 +20,6 @@ from layoutcheck.gpu import tma
 from layoutcheck.gpu.completion import STALLED
 from layoutcheck.gpu.driver import Device, DeviceFault, DeviceUnavailable
 from layoutcheck.gpu.images import (
-    POISON,
     SHARED,
     SHARED_START,
     NotRunnable,
@@ -48,9 +47,7 @@ def run(device: Device, task: Task) -> Outcome:
     except DeviceFault as refused:
         return Outcome(error=f"the driver refuses the module: {refused}")
     try:
-        turned = [
-            _turn(device, function, task, job, n) for n in range(turns(job.src.units, job.src.unit_bits))
-        ]
+        turned = [_turn(device, function, task, job, n) for n in range(turns(job.src.units, job.digit_bits))]
     except DeviceFault as fault:
         return Outcome(fault=str(fault), expected_fault=job.fault)
     except InputError as refused:
@@ -92,9 +89,8 @@ def _turn(device: Device, function: Any, task: Task, job: Job, turn: int) -> tup
 
 def _units(job: Job, turn: int) -> tuple[IntArray, IntArray]:
     """The units of source and destination, of one block, before a turn."""
-    unit = job.src.unit_bits
-    source = coded(np.arange(job.src.units), turn, unit, np.array(0))
-    return source, coded(np.full(job.dst.units, POISON), turn, unit, poison(job.dst.units, turn, unit))
+    source = coded(np.arange(job.src.units), turn, job.digit_bits, np.array(0))
+    return source, poison(job.dst.units, turn, job.src.unit_bits)
 
 
 def _images(job: Job, source: IntArray, blank: IntArray) -> dict[str, bytes]:

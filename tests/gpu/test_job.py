@@ -10,7 +10,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED, UNSETTLED
 from layoutcheck.gpu.confirmation import Confirmation
-from layoutcheck.gpu.images import ANY, POISON, UNMAPPED, ZERO, NotRunnable
+from layoutcheck.gpu.images import ANY, POISON, UNMAPPED, ZERO, NotRunnable, turns
 from layoutcheck.gpu.make_job import SHARED_BASE, SHARED_MOST_BYTES, make_job
 from layoutcheck.gpu.parameters import Parameter
 from layoutcheck.machine.dtypes import dtype
@@ -217,3 +217,27 @@ def test_a_place_that_two_cp_async_write_shows_whose_entries_they_read() -> None
     place = slice(job.dst.origin, job.dst.origin + 16)
     assert (job.predicted[place] == ZERO).all()
     assert (job.asked[place] >= 0).tolist() == [False] * 2 + [True] * 2 + [False] * 12
+
+
+def test_a_tile_cut_across_a_nested_mode_is_asked_whole_under_a_predicate() -> None:
+    """Columns 3, 4, 5 of (4,6):(1,8) are no run: what no thread's views name is asked for all the same."""
+    pred = '!cute.memref<i8, rmem, align<4>, "((1,3),1,1):((0,1),0,0)">'
+    tiles = {"thr": "(2,8):(8,1)", "val": "(1,3):(0,1)", "src_space": "gmem", "dst_space": "gmem"}
+    job = make_job(copy("(2,24):(24,1)", "(2,(4,6)):(48,(1,8))", "universal", 16, pred=pred, **tiles))
+    assert np.count_nonzero(job.asked != POISON) == 2 * 48
+    assert np.count_nonzero(job.asked != job.predicted) > 0
+
+
+def test_a_tensor_map_of_tf32_is_not_run() -> None:
+    tile = {"coord": "(0,0)", "dtype": "f32"}
+    sides = ("(64,8):(1,64)", "(32,8):(1,32)", "tma_load")
+    assert make_job(build(*sides, **tile)[0]).expect_bytes == 1024
+    with pytest.raises(NotRunnable, match="rounds its elements"):
+        make_job(build(*sides, **tile, internal_type="tf32")[0])
+
+
+def test_of_a_boolean_one_bit_is_told_apart() -> None:
+    """The compiler loads a byte and stores its lowest bit."""
+    made, _ = build("(1):(1)", "(1):(1)", "universal", dtype="i1", src_space="gmem", dst_space="gmem")
+    job = make_job(made)
+    assert job.digit_bits == 1 and turns(job.src.units, job.digit_bits) == (job.src.units - 1).bit_length()
