@@ -132,8 +132,10 @@ def check_mma(
       (MN,K). Of an operand in shared memory: its layout (MN,K), composed with a swizzle of elements, or a
       memref, whose swizzle is of bytes. Layouts and memrefs may be objects
 
-    What is not given is taken to be the MMA's own. Raises InputError for unusable input.
+    What is not given is taken to be the MMA's own. Raises InputError for unusable input, and for no operand.
     """
+    if a is None and b is None and c is None:
+        raise InputError("no operand of the MMA is given", expected="a, b or c")
     for name, value in (("a", a), ("b", b), ("c", c)):
         if not isinstance(value, str | Layout | ComposedLayout | Memref | None):
             raise InputError(f"{name}: an object of type {type(value).__name__} is not an operand")

@@ -15,6 +15,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.cli import run
 from layoutcheck.copies.offsets import offsets_at, size
 from layoutcheck.errors import InputError
+from layoutcheck.operands.answers import answered
 from layoutcheck.operands.naming import read_mma
 from layoutcheck.reports.mma import pictures, render
 from layoutcheck.reports.style import Style
@@ -172,7 +173,9 @@ def test_the_picture_marks_as_many_elements_as_are_wrong() -> None:
     text = picture.svg()
     assert text.count("data-held") == 128 and text.count("data-thread") == 256
     assert re.search(r'data-crd="9 2"[^>]*data-thread="5" data-register="2" data-held="1 10"', text)
-    assert "data-held" not in pictures(lc.check_mma(WARP))[0].svg()
+    assert "data-held" not in pictures(answered(WARP))[0].svg()
+    with pytest.raises(InputError, match="no operand of the MMA is given; expected a, b or c"):
+        lc.check_mma(WARP, a=None)
     page = render(report, "html", Style())
     assert page.startswith("<!doctype html>") and "make_tiled_copy_A" in page and page.count("<svg") == 1
 
