@@ -60,7 +60,21 @@ def tma_tile(
     internal = dtype(given["internal_type"]) if given["internal_type"] is not None else None
     if convolution is not None and given["im2col"] is None and atom.kind == "load":
         assumed.append("no convolution given: a filter of one tap, no padding, stride 1")
-    return TmaTile(extents, at, _described(given["described"], smem), internal, convolution)
+    tile = TmaTile(extents, at, _described(given["described"], smem), internal, convolution)
+    if atom.kind == "load" and internal is not None and str(internal) == "tf32" != str(gmem.dtype):
+        assumed.append("elements rounded to tf32 are meant: a tensor map of internal_type tf32 rounds them")
+    if convolution is None and _is_outside(tile, gmem):
+        does = "the load brings zeros" if atom.kind == "load" else "the store writes nothing"
+        assumed.append(f"tile {at} is meant, which is wholly outside of the tensor: {does}")
+    return tile
+
+
+def _is_outside(tile: TmaTile, gmem: Memref) -> bool:
+    """Whether no element of the tile is one of the tensor's; not so where only the run knows."""
+    shape = map(product, wrap(gmem.layout.shape))
+    return any(
+        isinstance(extent, int) and at >= extent for at, extent in zip(tile.origin, shape, strict=False)
+    )
 
 
 def _tile_extents(tiler: Any, gmem: Memref, smem: Memref) -> tuple[Any, ...]:

@@ -26,6 +26,34 @@ def test_a_tile() -> None:
     assert map_ == plan(copy).written
 
 
+def test_a_tile_wholly_outside_of_its_tensor_is_taken_to_be_meant() -> None:
+    gmem = '!cute.memref<bf16, gmem, align<16>, "(250,256):(256,1)">'
+    sides = {"load": (gmem, SMEM), "store": (SMEM, gmem)}
+
+    def assumed(kind: str, coord: str) -> tuple[str, ...]:
+        report = lc.check(*sides[kind], f"tma_{kind}", coord=coord)
+        assert report.verdict == "legal"
+        return report.assumptions
+
+    outside = "(2, 0) is meant, which is wholly outside of the tensor"
+    assert assumed("load", "(1,3)") == ()
+    assert assumed("load", "(2,0)") == (f"tile {outside}: the load brings zeros",)
+    assert assumed("store", "(2,0)") == (f"tile {outside}: the store writes nothing",)
+    assert len(assumed("load", "(0,4)")) == 1
+
+
+def test_rounding_by_an_internal_type_is_taken_to_be_meant() -> None:
+    """A GPU's maps of tf32 round; elements that are tf32 already stay as they are."""
+    made = {
+        (element, internal): lc.check(
+            "(300,8):(1,304)", "(24,8):(1,24)", "tma_load", dtype=element, internal_type=internal
+        ).assumptions
+        for element, internal in (("f32", "tf32"), ("f32", None), ("tf32", "tf32"), ("f32", "i32"))
+    }
+    rounds = {pair for pair, assumed in made.items() if any("rounds" in one for one in assumed)}
+    assert rounds == {("f32", "tf32")}
+
+
 def test_a_convolution() -> None:
     src = '!cute.memref<bf16, gmem, align<16>, "((56,56,8),64):((64,3584,200704),1)">'
     report = lc.check(src, SMEM, "im2col_tma_load", im2col="filter=(3,3) padding=(1,1)", coord="(24,4)")
