@@ -136,29 +136,54 @@ def test_a_number_of_numpy_is_divided_as_one_of_python(name: str) -> None:
 @pytest.mark.parametrize(
     ("made", "bound"),
     [
-        ('"arith.minsi"(%n, %c)', 5),
-        ('"arith.maxsi"(%n, %c)', inf),
-        ('"arith.select"(%lt, %n, %c)', 5),
-        ('"arith.select"(%gt, %c, %n)', 5),
-        ('"arith.select"(%lt, %c, %n)', inf),
-        ('"arith.select"(%eq, %c, %n)', inf),  # which is %n
-        ('"arith.select"(%ne, %n, %c)', inf),  # which is %n
+        ("minsi(%n, %c)", 5),
+        ("minsi(%n, %less)", -3),
+        ("maxsi(%n, %c)", inf),
+        ("maxsi(%at_most, %c)", 5),
+        ("minui(%n, %c)", 5),
+        ("minui(%n, %less)", inf),  # a negative number is a large one without its sign
+        ("minui(%at_most, %c)", 5),
+        ("minui(%at_most, %at_most)", 5),
+        ("addi(%at_most, %c)", 10),
+        ("addi(%at_most, %less)", 2),
+        ("addi(%at_most, %at_most)", 10),
+        ("addi(%n, %c)", inf),
+        ("addi(%at_most, %far)", inf),  # wraps around below
+        ("addi(%remainder, %far)", 4 - (2**31 - 7)),
+        ("remsi(%n, %c)", 4),
+        ("andi(%n, %c)", 5),
+        ("select(%slt, %n, %c)", 5),
+        ("select(%slt, %c, %n)", inf),
+        ("select(%sgt, %c, %n)", 5),
+        ("select(%sgt, %n, %c)", inf),
+        ("select(%ult, %n, %c)", 5),
+        ("select(%eq, %c, %n)", inf),  # which is %n
+        ("select(%ne, %n, %c)", inf),  # which is %n
+        ("select(%wide, %n, %less)", inf),
     ],
 )
 def test_what_constants_bound(made: str, bound: float) -> None:
     compared = "\n".join(
-        f'%{name} = "arith.cmpi"(%n, %c) <{{predicate = {i} : i64}}> : (i32, i32) -> i1'
-        for name, i in (("eq", 0), ("ne", 1), ("lt", 2), ("gt", 4))
-    )
-    kinds = "i1, i32, i32" if "select" in made else "i32, i32"
+        f'%{name} = "arith.cmpi"(%n, {other}) <{{predicate = {i} : i64}}> : (i32, i32) -> i1'
+        for name, i, other in (
+            ("eq", 0, "%c"), ("ne", 1, "%c"), ("slt", 2, "%c"), ("sgt", 4, "%c"), ("ult", 6, "%c"),
+            ("wide", 6, "%less"),
+        )
+    )  # fmt: skip
+    name, operands = made.rstrip(")").split("(")
+    kinds = "i1, i32, i32" if name == "select" else "i32, i32"
     text = f"""
         "func.func"() <{{function_type = (i32) -> (), sym_name = "f"}}> ({{
         ^bb0(%n: i32):
           %c = "arith.constant"() <{{value = 5 : i32}}> : () -> i32
+          %less = "arith.constant"() <{{value = -3 : i32}}> : () -> i32
+          %far = "arith.constant"() <{{value = {7 - 2**31} : i32}}> : () -> i32
+          %at_most = "arith.minsi"(%n, %c) : (i32, i32) -> i32
+          %remainder = "arith.remsi"(%n, %c) : (i32, i32) -> i32
           {compared}
-          %made = {made} : ({kinds}) -> i32
+          %made = "arith.{name}"({operands}) : ({kinds}) -> i32
           "func.return"() : () -> ()
         }}) : () -> ()
     """
-    op = next(op for op in parse(text).walk() if op.name in ("arith.minsi", "arith.maxsi", "arith.select"))
+    *_, op, _ = (one for one in parse(text).walk() if one.name != "func.func")
     assert most(op.results[0]) == bound

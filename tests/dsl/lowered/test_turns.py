@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
 from typing import Any
 
 import pytest
 
 from layoutcheck.dsl.lowered import resolve
-from layoutcheck.dsl.lowered.most import most
 from layoutcheck.judge import judge_traced
-from layoutcheck.sources.mlir import parse
 from tests.dsl.lowered.conftest import Traced
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -119,22 +116,3 @@ def test_what_came_before_an_evaluation_that_fails_counts(monkeypatch: pytest.Mo
     monkeypatch.setattr(resolve, "in_turns", turns)
     kernel: Any = (True, {})
     assert resolve._in_turns(kernel) == [kernel]
-
-
-@pytest.mark.parametrize(
-    ("predicate", "chosen", "bound"),
-    [
-        (2, "%0, %1", 4), (2, "%1, %0", inf), (4, "%1, %0", 4), (4, "%0, %1", inf), (0, "%1, %0", inf),
-        (1, "%0, %1", inf),
-    ],
-)  # fmt: skip
-def test_the_smaller_of_two_numbers_is_bounded_by_either(predicate: int, chosen: str, bound: float) -> None:
-    """Which a choice by their equality is not: slt is 2, sgt 4, eq 0, ne 1."""
-    text = f"""
-%0 = "some.value"() : () -> i32
-%1 = "arith.constant"() <{{value = 4 : i32}}> : () -> i32
-%2 = "arith.cmpi"(%0, %1) <{{predicate = {predicate} : i64}}> : (i32, i32) -> i1
-%3 = "arith.select"(%2, {chosen}) : (i1, i32, i32) -> i32
-"""
-    *_, choice = parse(text).walk()
-    assert most(choice.results[0]) == bound
