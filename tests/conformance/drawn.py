@@ -16,6 +16,7 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product, unflatten, wrap
 from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.atoms.compiler import predict
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
@@ -24,9 +25,42 @@ from tests.conformance import emitted, generate, generate_bulk, tilings
 
 Draw = Callable[[Random], Copy]
 
+
+def auto_width(rng: Random) -> Copy:
+    """A copy whose width the compiler chooses, of a V that is often not in the order of its strides."""
+    element = dtype(rng.choice((*emitted.TYPES, "f8E4M3FN", "f4E2M1FN", "i4", "i1", "i1")))
+    v = tuple(rng.choice((1, 2, 2, 3, 4, 4, 8, 16)) for _ in range(rng.choice((1, 2, 2, 3))))
+    if product(v) > 64:  # the compiler takes the longer the more there are
+        v = (4, 4)
+    shape = (rng.choice((v, v, (v,), (v, 1), v[0])), *rng.choices((1, 2, 3), k=rng.choice((0, 1, 1, 2))))
+    layouts = [_ordered(rng, shape), _ordered(rng, shape)]
+    if rng.random() < 0.5:
+        layouts[1] = layouts[0]
+    spaces = rng.choice(tilings.SPACES)
+    src, dst = (
+        Memref(element, space, layout, rng.choice((16, 16, 16, 32, 8, 4, 2, 128)))
+        for space, layout in zip(spaces, layouts, strict=True)
+    )
+    if rng.random() < 0.25:
+        return Copy(None, src, dst, op=rng.choice(("autovec_copy", "basic_copy")))
+    return Copy(UniversalCopy(element, 0), src, dst)
+
+
+def _ordered(rng: Random, shape: Any) -> Layout:
+    """Compact, or nearly so, with the flat modes in any order."""
+    extents = flatten(shape)
+    steps, reach = [0] * len(extents), rng.choice((1, 1, 1, 1, 2, 16))
+    order = list(range(len(extents)))
+    if rng.random() < 0.7:
+        rng.shuffle(order)
+    for at in order:
+        steps[at], reach = reach, reach * extents[at] + rng.choice((0, 0, 0, 0, 8, 4, 1))
+    return Layout(shape, unflatten(iter(steps), shape))
+
+
 FIRST: dict[Draw, int] = {
-    emitted.random_copy: 6, generate.random_copy: 4, emitted.narrow_vectors: 1,
-    tilings.tiled: 4, tilings.sliced: 2,
+    emitted.random_copy: 6, generate.random_copy: 4, emitted.narrow_vectors: 1, emitted.sub_byte_copy: 1,
+    auto_width: 3, tilings.tiled: 4, tilings.sliced: 2,
 }  # fmt: skip
 BULK: dict[Draw, int] = {generate_bulk.random_copy: 1}
 PREDICATES = (
