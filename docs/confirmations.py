@@ -29,12 +29,6 @@ AGAIN = (
     "tma_seed_31",
     "tma_im2col_seed_91",
     "tails_seed_5",
-    "confirm_seed_2511",
-    "bulk_seed_2512",
-    "tails_seed_2513",
-    "tma_seed_2514",
-    "cluster_seed_2515",
-    "tma_im2col_seed_2516",
     "confirm_seed_2601",
     "bulk_seed_2602",
     "tails_seed_2603",
@@ -47,6 +41,12 @@ AGAIN = (
     "tma_seed_2704",
     "cluster_seed_2705",
     "tma_im2col_seed_2706",
+    "confirm_seed_2801",
+    "bulk_seed_2802",
+    "tails_seed_2803",
+    "tma_seed_2804",
+    "cluster_seed_2805",
+    "tma_im2col_seed_2806",
 )
 
 _PAGE = """# Copies on a GPU
