@@ -8,6 +8,7 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import dotted, leaves
+from layoutcheck.copies.alignment import storage_bits
 from layoutcheck.copies.copy import Copy
 
 SIDES = ("src", "dst")
@@ -95,7 +96,7 @@ def describe(found: Break, copy: Copy) -> str:
     need = f"one {width_bits(copy) // 8} B instruction takes {n} adjacent elements"
     if found.is_dynamic:
         return f"{where} has stride {found.stride}, known only at run time; {need}"
-    distance = abs(found.stride) * memref.dtype.bits
+    distance = abs(found.stride) * storage_bits(memref.dtype)
     apart = f"{distance // 8} B" if distance % 8 == 0 else f"{distance} bits"
     if found.element > 1:
         return f"{where} has stride {found.stride} where {found.element} would continue the run; {need}"

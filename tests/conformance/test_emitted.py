@@ -246,6 +246,7 @@ ODD = [  # found by random copies that the generators of these tests never drew
     ),
     ("r2s call", "f32 rmem ((1,2)):((0,1))", "f32 dsmem ((1,2)):((0,1))", None),
     ("call", "f32 gmem ((2,1)):((24,0))", "f32 dsmem ((2,1)):((1,0))", None),
+    ("autovec", "i1 rmem align<16> (8,2):(?,16)", "i1 gmem align<16> (8,2):(12,100)", None),  # by bytes
 ]
 
 
@@ -257,16 +258,12 @@ def test_copies_beyond_the_generators(dsl):
         named = {
             "ldmatrix": LdMatrix(f16, 4, False), "stmatrix": StMatrix(f16, 4, False),
             "s2s": BulkCopy("s2s", dtype("i8"), 512), "call": CpAsync(dtype("f32"), 32), "if": None,
+            "autovec": None,
             "st.async": DsmemStore(dtype("bf16"), 128), "r2s call": RegisterCopy("r2s", dtype("f32"), 32),
         }  # fmt: skip
         made = named[atom] if atom in named else UniversalCopy(sides[0].dtype, int(atom))
-        copies.append(
-            Copy(
-                made,
-                *sides,
-                op={"if": "basic_copy_if"}.get(atom, "copy_atom_call" if "call" in atom else "copy"),
-            )
-        )
+        ops = {"if": "basic_copy_if", "autovec": "autovec_copy"}
+        copies.append(Copy(made, *sides, op=ops.get(atom, "copy_atom_call" if "call" in atom else "copy")))
     lowered_all = lower(copies, "sm_90a", session=dsl)
     fails = [isinstance(Analysis(copy).obstacle, CompilerFails) for copy in copies]
     assert fails == [lowered.ptx is None for lowered in lowered_all]

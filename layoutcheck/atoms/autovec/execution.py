@@ -8,6 +8,8 @@ elements; basic_copy_if loops over them in Python, each under its own predicate.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from layoutcheck.algebra.divide import logical_divide
@@ -70,12 +72,12 @@ def _element_bytes(memref: Memref) -> int:
 
 def _plan_chosen(copy: Copy, instance: Copy) -> Plan:
     """The vectors of the copy that autovec_copy builds, at the places of the tensors it was given."""
-    if copy.op == "autovec_copy":
-        copy = as_stored(copy)
-    built = resolve(copy)
-    vectors = copy.op == "autovec_copy" and autovec_width(copy.src, copy.dst) >= copy.src.dtype.bits
-    if isinstance(built.atom, UniversalCopy) and not vectors:
-        return plan_universal(built, instance, built.atom)
+    stored = as_stored(copy)
+    if copy.op == "basic_copy" or autovec_width(stored.src, stored.dst) < stored.src.dtype.bits:
+        elements = resolve(replace(copy, op="basic_copy"))
+        assert isinstance(elements.atom, UniversalCopy)
+        return plan_universal(elements, instance, elements.atom)
+    copy, built = stored, resolve(stored)
     if isinstance(built.atom, RegisterCopy):
         n = built.atom.width_bits // copy.src.dtype.bits
         aligned_bytes = built.atom.width_bits // 8
