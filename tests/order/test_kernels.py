@@ -258,9 +258,16 @@ def test_a_barrier_is_not_missing_between_the_threads_of_one_statement(traced: T
     """A place for each thread is: `# to its place` writes one place by several, the others have two lines."""
     races = [f for order in traced.orders for f in order.findings if f.code == "LC504"]
     alone = [f for f in races if "by several threads, in no order" in f.title]
-    assert alone and all(f.evidence["missing"].startswith("a place for each thread") for f in alone)
+    missing = {"a place for each thread, or a condition by which one thread does it"}
+    assert alone and {f.evidence["missing"] for f in alone} == missing
     assert {LINES[f.places[0].where.line - 1].rpartition("# ")[2] for f in alone} == {"to its place"}
     assert all(" between " in f.evidence["missing"] for f in races if f not in alone)
+    blocks = [f for f in reports(traced, "places")[2].findings if f.code == "LC514"]
+    assert [f.title.partition(" writes ")[2] for f in blocks] == ["one place by several blocks, in no order"]
+    missing = {"a place for each block, or a condition by which one block does it"}
+    assert {f.evidence["missing"] for f in blocks} == missing
+    apart = [f for how in (1, 2) for f in reports(traced, "handover")[how].findings if f.code == "LC514"]
+    assert len(apart) == 2 and all("release" in f.evidence["missing"] for f in apart)
 
 
 def test_what_orders_has_its_callers(traced: Trace) -> None:

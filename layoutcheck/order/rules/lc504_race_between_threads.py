@@ -27,21 +27,20 @@ statement, give each thread a place of its own, or let one of them write.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import line, two
+from layoutcheck.order.rules.words import alone, line, two
 from layoutcheck.sources.traced import KernelPlace
 
 
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The two accesses."""
     first, second = places[0], places[1]
-    if replace(first, thread=second.thread) == second:  # one statement
+    if missing := alone(places, "thread"):
         return (
             f"{line(first)} {first.what} one place by several threads, in no order",
-            f"{two(problem, places)} Missing: a place for each thread, or a condition by which one of them writes.",
+            f"{two(problem, places)} {missing}",
         )
     barrier = "a barrier that both execute"
     if first.block != second.block:

@@ -30,7 +30,8 @@ flag behind a fence did as well as a release. ptxas makes one load of a loop of 
 
 `cute.arch.store(flag, 1, sem="release", scope="gpu")` after a barrier of the writing block, and in the reading block
 `cute.arch.load(flag, Int32, sem="acquire", scope="gpu")` until it is set, then a barrier. All blocks must be
-resident, or a second kernel must do the reading.
+resident, or a second kernel must do the reading. If one statement writes one place in several blocks, no release helps: give
+each block a place of its own, or add by an atomic operation.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from collections.abc import Sequence
 
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import line
+from layoutcheck.order.rules.words import alone, line
 from layoutcheck.sources.traced import KernelPlace
 
 _MISSING = {  # why nothing orders the two, and what would
@@ -64,10 +65,13 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     done = [
         f"thread {p.thread} of block {p.block} of the grid {p.what} at {line(p)}" for p in (first, second)
     ]
+    what = f"{done[0][:1].upper()}{done[0][1:]}; {done[1]}; both access the same global memory."
+    if missing := alone(places, "block"):
+        return f"{line(first)} {first.what} one place by several blocks, in no order", f"{what} {missing}"
     why, missing = _MISSING[problem.kind]
     return (
         f"{line(second)} {second.what} global memory that another block {first.what} at {line(first)}, and {why}",
-        f"{done[0][:1].upper()}{done[0][1:]}; {done[1]}; both access the same global memory. Missing: {missing}",
+        f"{what} Missing: {missing}",
     )
 
 

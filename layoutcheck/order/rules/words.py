@@ -51,6 +51,16 @@ def two(problem: Problem, places: Sequence[KernelPlace]) -> str:
     return f"{_capital(does(first))}; {does(second)}; both access {where_bytes(problem)}."
 
 
+def alone(places: Sequence[KernelPlace], whose: str) -> str:
+    """What one line lacks that several of `whose` ("thread", "block") execute; "" where there are two lines."""
+    first, second = places[0], places[1]
+    at, other = ((p.where.file, p.where.line, p.turns) for p in (first, second))
+    if at != other:
+        return ""
+    by = " an atomic operation," if first.what != second.what else ""
+    return f"Missing: a place for each {whose},{by} or a condition by which one {whose} does it."
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -61,4 +71,4 @@ def same_warp(problem: Problem) -> bool:
     return a is not None and b is not None and a.block == b.block and a.warp == b.warp
 
 
-__all__ = ["does", "line", "same_warp", "two", "where_bytes", "who"]
+__all__ = ["alone", "does", "line", "same_warp", "two", "where_bytes", "who"]
