@@ -12,7 +12,9 @@ from layoutcheck.order.clocks import earlier
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import FULL, Warp, World
 from layoutcheck.order.shadow import Access
+from layoutcheck.order.unused import given_to_lanes
 from layoutcheck.order.watched import Event
+from layoutcheck.sources.mlir import Operation
 
 _WRITING = ("write", "matrix_write", "atomic")
 _LANES = np.arange(32, dtype=np.int64)
@@ -26,6 +28,8 @@ class Accesses:
         self.kept: dict[int, list[tuple[bool, Any, Any]]] = {}  # warp -> (write, cells, records)
         self._cells: dict[int, Any] = {}
         self._owner: Any = None  # of each cell, the record of who wrote it since the last synchronisation
+        self._readers: Any = None
+        self._given: dict[Operation, bool] = {}  # whether what it loads goes to other lanes
         self._own: set[int] = set()  # events in which every thread reaches its own block's memory
         self._threads = np.arange(world.threads, dtype=np.int64)
 
@@ -92,28 +96,44 @@ class Accesses:
             report(world, check(access, clock))
 
     def _between_lanes(self, gathered: list[tuple[bool, Any, Any]]) -> None:
-        """What one lane of a warp reads after another wrote it, with no synchronisation since."""
-        world = self.world
+        """One place, two lanes of a warp, one of them a store, with no synchronisation between."""
+        size = self.world.shared.size
         if self._owner is None:
-            self._owner = np.full(world.shared.size, -1, np.int64)
-        owner = self._owner
+            self._owner, self._readers = np.full(size, -1, np.int64), np.full((2, size), -1, np.int64)
+        owner, readers = self._owner, self._readers  # of a place that lanes have read the last and the first
         for write, cells, records in gathered:
-            if write:
-                owner[cells] = records
+            self._other_lane(owner[cells], cells, records)
+            if not write:
+                if self.world.events[int(records[0]) >> 10].meaning.kind == "read":
+                    readers[0, cells], readers[1, cells[::-1]] = records, records[::-1]
                 continue
-            before = owner[cells]
-            bad = np.flatnonzero((before >= 0) & ((before ^ records) & 1023 != 0))
-            if bad.size:
-                first, second = int(before[bad[0]]), int(records[bad[0]])
-                address = world.address_of(int(cells[bad[0]]))
-                parties = [
-                    Party(world.events[r >> 10], world.block_of[r >> 10], r & 1023, address, world.cell)
-                    for r in (first, second)
-                ]
-                world.tell(Problem("lanes", parties[0], parties[1]))
+            for reader in readers[:, cells]:
+                self._other_lane(reader, cells, records, read=True)
+            owner[cells] = records
         for write, cells, _ in gathered:
             if write:
                 owner[cells] = -1
+            else:
+                readers[:, cells] = -1
+
+    def _other_lane(self, before: Any, cells: Any, records: Any, read: bool = False) -> None:
+        """Tell the first access after another lane's: a load, or a store of what that lane has `read`."""
+        world = self.world
+        bad = np.flatnonzero((before >= 0) & ((before ^ records) & 1023 != 0))
+        if not bad.size:
+            return
+        both = int(before[bad[0]]), int(records[bad[0]])
+        if (world.events[both[1] >> 10].meaning.kind in _WRITING) != read:
+            return
+        address = world.address_of(int(cells[bad[0]]))
+        parties = [
+            Party(world.events[r >> 10], world.block_of[r >> 10], r & 1023, address, world.cell) for r in both
+        ]
+        op = parties[0].event.meaning.op
+        if read and op is not None and op not in self._given:
+            self._given[op] = given_to_lanes(op)
+        if not (read and op is not None and self._given[op]):
+            world.tell(Problem("lanes", parties[0], parties[1]))
 
     def _cells_of(self, index: int, event: Event, block: int) -> Any:
         """[thread, cells of one access], -1 in front where a thread's address is not in shared memory."""

@@ -5,6 +5,7 @@ Such a load may come before the store without harm: the number is the thread's o
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 
 from layoutcheck.dsl.lowered.evaluate import KERNELS
@@ -14,6 +15,7 @@ from layoutcheck.order.replay import World
 from layoutcheck.order.watched import Event, lanes_of
 from layoutcheck.sources.mlir import Operation, Value
 
+_COLLECTIVE = re.compile(r"nvvm\.(?:shfl|vote|redux|match)\.sync")
 _POINTERS = ("inttoptr", "ptrtoint", "getelementptr", "addrspacecast")
 _ARITHMETIC = ("arith.", "index.", *(f"llvm.{name}" for name in _POINTERS))
 
@@ -50,6 +52,21 @@ def uses_beside(op: Operation) -> dict[Value, list[tuple[Operation, int]]]:
         for index, value in enumerate(one.operands):
             uses[value].append((one, index))
     return uses
+
+
+def given_to_lanes(op: Operation) -> bool:
+    """Whether other lanes get what is made of a loaded number: by then each of them has loaded its own."""
+    uses = uses_beside(op)
+    queue, seen = list(op.results), set[Value]()
+    while queue:
+        value = queue.pop()
+        for user, _ in uses[value] if value not in seen else ():
+            if _COLLECTIVE.match(user.name):
+                return True
+            around = user.parent_operation if user.name in ("scf.yield", "scf.condition") else None
+            queue += (around or user).results
+        seen.add(value)
+    return False
 
 
 def _users(op: Operation) -> set[Operation | None]:

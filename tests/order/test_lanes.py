@@ -1,4 +1,4 @@
-"""Instructions of the whole warp in a branch of some lanes: LC517 and LC534.
+"""Instructions of the whole warp in a branch of some lanes: LC517 and LC534; lanes that race: LC524.
 
 What an H200 did with such branches, in PTX of the same form (2026-11-29): 16 lanes of a warp shuffle, vote,
 reduce, compare or load matrices with the mask of all 32. They hang if the others wait at bar.sync or
@@ -94,12 +94,25 @@ def matrices(given: cute.Tensor, out: cute.Tensor, n: Int32, how: Constexpr):
     if const_expr(how < 3):
         arch.sync_threads()  # elsewhere
     out[thread] = found
+@cute.kernel
+def moved(given: cute.Tensor, out: cute.Tensor, n: Int32, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    shared = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(64), 16)
+    shared[thread] = given[thread]
+    arch.sync_threads()
+    after = shared[thread // 32 * 32 if const_expr(how == 3) else thread ^ 1]  # loaded
+    if const_expr(how == 0):
+        arch.sync_warp()
+    elif const_expr(how == 2):
+        after = arch.warp_redux_sync(after, "add")
+    shared[thread] = after  # stored
+    out[thread] = after
 @cute.jit
 def run(given: cute.Tensor, out: cute.Tensor, n: Int32, name: Constexpr, how: Constexpr):
     globals()[name](given, out, n, how).launch(grid=(1, 1, 1), block=(64, 1, 1))
 def made():
     return make_fake_tensor(Int32, (64,), (1,), assumed_align=16)
-for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4)):
+for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4), ("moved", 4)):
     for how in range(count):
         cute.compile(run, made(), made(), Int32(16), name, how)
 """
@@ -107,7 +120,7 @@ for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4)):
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    return orders_of(KERNELS, tmp_path_factory.mktemp("lanes"), 20)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("lanes"), 24)
 
 
 def ends(finding: KernelFinding) -> list[str]:
@@ -154,3 +167,18 @@ def test_ldmatrix_is_one_instruction_of_all_lanes(orders: tuple[OrderReport, ...
     assert (right, last) == ((), ())
     assert [ends(finding) for finding in one] == [["wrong", "LC517", "waits", "elsewhere"]]
     assert [ends(finding) for finding in both] == [["wrong", "LC517", "waits", "waits"]]
+
+
+def test_a_lane_stores_what_another_lane_has_loaded(orders: tuple[OrderReport, ...]) -> None:
+    """With a barrier of the warp (0), with none (1, 3), and where lanes have given each other the numbers.
+
+    Lane 0 alone stores what all 32 lanes load in 3.
+    """
+    found = [order.findings for order in orders[20:]]
+    assert found[0] == found[2] == ()
+    (each,), (first,) = found[1], found[3]
+    lines = [[KERNELS.splitlines()[p.where.line - 1] for p in f.places] for f in (each, first)]
+    assert all(("# loaded" in one) and other.endswith("# stored") for one, other in lines)
+    assert [(f.severity, f.code) for f in (each, first)] == [("note", "LC524")] * 2
+    assert " writes what another lane of the warp reads at kernels.py:" in each.title
+    assert [[p.thread % 32 for p in f.places] for f in (each, first)] == [[1, 0], [31, 0]]

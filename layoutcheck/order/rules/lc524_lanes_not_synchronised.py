@@ -1,4 +1,4 @@
-"""LC524 lanes-not-synchronised: a lane reads what another lane of its warp wrote, with no warp barrier between.
+"""LC524 lanes-not-synchronised: two lanes of a warp access one place, one writes, and no warp barrier stands between.
 
 ## What it means
 
@@ -18,7 +18,7 @@ together: no run on an H200 showed a difference. PTX ISA, tcgen05.wait: the exec
 
 ## How to fix it
 
-`cute.arch.sync_warp()` between the store and the load, or before the arrival.
+`cute.arch.sync_warp()` between the two accesses, or before the arrival.
 """
 
 from __future__ import annotations
