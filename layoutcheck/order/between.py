@@ -91,6 +91,11 @@ def _compare(
             own = (first.watched.events, second.watched.events)
             if not known[a.op, b.op] and (a.op is not b.op or differ(one, other, *own)):
                 _tell(one, other, found)
+    if first.watched.undecided:  # a load that only some run comes to, as of the last block by a counter
+        for _, _, pairs in _whatever_happens(kernel, kernel.meanings, others, budget):
+            for one, other in pairs:
+                if other.event.rests and not one.event.rests:
+                    _add("race-between-blocks", one, other, found)
 
 
 def _one_number(a: Meaning, b: Meaning, teller: Teller) -> bool:
@@ -107,36 +112,45 @@ def _not_handed_over(
     teller: Teller, budget: Budget, found: Between,
 ) -> None:  # fmt: skip
     """Of a kernel that has releases and acquires: stores and loads of two blocks that none can order."""
-    plain = {op: m for op, m in meanings.items() if m.kind in ("read", "write")}
-    accesses, ignored = replace(kernel, meanings=plain, both=True), Between()
     transfers = tma_transfers(teller.module.text)
-    blocks = [_Block(accesses.watch(index, 0, budget), ignored, True) for index in ((0, 0, 0), *others)]
     known: dict[int, dict[Key, Handed] | None] = {}
-    for writer, reader in ((a, b) for a in blocks for b in blocks if a is not b and blocks[0] in (a, b)):
-        pairs = [
-            pair
-            for pair in _meetings(writer, reader, False, _LANE_BITS)
-            if not all(party.event.rests for party in pair)  # one happens whatever only a run knows
-        ]
+    for writer, reader, pairs in _whatever_happens(kernel, meanings, others, budget):
         for block in (writer, reader) if pairs else ():
             if block.number not in known:
                 known[block.number] = handed(kernel, block.watched.launch.index, transfers, budget)
         ours, theirs = (known.get(block.number) or {} for block in (writer, reader))
         for one, other in pairs:
             mine, yours = ours.get(key(one)), theirs.get(key(other))
-            if mine is None or yours is None or not apart(mine, yours):
-                continue
-            if len(found.problems) < MOST_PROBLEMS:
-                kind = "not-acquired" if mine.released else "not-released"
-                found.problems.append(Problem(kind, one, other, [], {"memory": "global"}))
+            if mine is not None and yours is not None and apart(mine, yours):
+                _add("not-acquired" if mine.released else "not-released", one, other, found)
+
+
+def _whatever_happens(
+    kernel: WatchedKernel, meanings: dict[Operation, Meaning], others: list[tuple[int, int, int]],
+    budget: Budget,
+) -> Iterator[tuple[_Block, _Block, list[tuple[Party, Party]]]]:  # fmt: skip
+    """Blocks, and the stores of the one and loads of the other that meet; one of each pair surely happens.
+
+    Both arms of branches by what only a run knows are run.
+    """
+    plain = {op: m for op, m in meanings.items() if m.kind in ("read", "write")}
+    accesses, ignored = replace(kernel, meanings=plain, both=True), Between()
+    blocks = [_Block(accesses.watch(index, 0, budget), ignored, True) for index in ((0, 0, 0), *others)]
+    for writer, reader in ((a, b) for a in blocks for b in blocks if a is not b and blocks[0] in (a, b)):
+        met = _meetings(writer, reader, False, _LANE_BITS)
+        yield writer, reader, [pair for pair in met if not all(party.event.rests for party in pair)]
 
 
 def _tell(one: Party, other: Party, found: Between) -> None:
     if one.event.rests or other.event.rests:
         found.unchecked.add(f"{TITLE}: addresses that depend on dynamic arguments")
         return
+    _add("race-between-blocks", one, other, found)
+
+
+def _add(kind: str, one: Party, other: Party, found: Between) -> None:
     if len(found.problems) < MOST_PROBLEMS:
-        found.problems.append(Problem("race-between-blocks", one, other, [], {"memory": "global"}))
+        found.problems.append(Problem(kind, one, other, [], {"memory": "global"}))
 
 
 def _global(meaning: Meaning) -> bool:
