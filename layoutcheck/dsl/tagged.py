@@ -15,7 +15,7 @@ TAGGED = re.compile(
     r"|cute_nvgpu\.(?:copy|bulk|.*tma|arch\.sm100\.\w*tmem|arch\.make_warp_uniform)\w*"
     r"|llvm\.(?:inline_asm|load|store|atomicrmw|cmpxchg|fence)\Z"
     r"|nvvm\.(?:ldmatrix|stmatrix|cp\.|tcgen05|st\.|ld\.|red|load|store|atomic|bar|mbarrier|fence|membar|memory|"
-    r"cluster\.|elect|wgmma|setmaxregister|inline_ptx|(?:shfl|vote|match)\.sync)"
+    r"cluster\.|clusterlaunchcontrol\.try|elect|wgmma|setmaxregister|inline_ptx|(?:shfl|vote|match)\.sync)"
 )
 
 SHARED_SIZE = "layoutcheck.shared_bytes"

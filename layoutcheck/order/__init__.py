@@ -127,6 +127,9 @@ def _kernel(
     replays = Replays(Teller(module), tma_transfers(module.text), budget, calls)
     late, assumed = "", set[str]()
     try:
+        early, unknown = begins_early(kernel, budget)
+        replays.tell(early)
+        replays.unchecked |= unknown
         _between(kernel, replays)
         _lanes(kernel, replays)
         if _within(kernel) or _crowded(kernel, budget):
@@ -137,8 +140,6 @@ def _kernel(
             _last_runs(kernel, calls, replays)
             _notes(kernel, replays, calls)
             replays.unchecked |= set(_unreached(kernel, replays.met))
-        elif kernel.launch.early:
-            replays.tell(begins_early(kernel, kernel.watch(budget=budget)))
     except OutOfTime:
         late = f"the time budget of {budget.seconds:g} s was used up"
         part = f"; part of {replays.events:,} accesses and synchronisations was looked at"
@@ -190,7 +191,6 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
             if not replays.trips:
                 replays.tell(lost_stores(run.blocks[0], module))
                 replays.tell(register_limits(run.blocks[0]))
-                replays.tell(begins_early(kernel, run.blocks[0]))
                 replays.tell(loaded_again(run.blocks[0]))
                 replays.tell(read_swizzled(run.blocks[0], module))
                 replays.tell(never_read(kernel, run.blocks))

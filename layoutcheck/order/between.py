@@ -52,7 +52,7 @@ class Between:
 def between_blocks(kernel: WatchedKernel, teller: Teller, budget: Budget) -> Between:
     """What nothing orders between two blocks. Raises OutOfTime."""
     found = Between()
-    meanings = {op: m for op, m in kernel.meanings.items() if all(map(_global, m.all))}
+    meanings = {op: m for op, m in kernel.meanings.items() if all(map(reaches_globally, m.all))}
     if not any(m.kind in (*_WRITES, "atomic") for m in meanings.values()):
         return found
     others = list(_others(kernel.launch))
@@ -153,7 +153,7 @@ def _add(kind: str, one: Party, other: Party, found: Between) -> None:
         found.problems.append(Problem(kind, one, other, [], {"memory": "global"}))
 
 
-def _global(meaning: Meaning) -> bool:
+def reaches_globally(meaning: Meaning) -> bool:
     """Whether an operation accesses global memory (or may, by a generic pointer)."""
     if meaning.kind in ("bulk_load", "bulk_store"):
         return meaning.space in ("smem", "dsmem", "generic")

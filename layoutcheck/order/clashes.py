@@ -106,7 +106,7 @@ def _harmless(world: World, clash: Clash, first: Party, second: Party) -> bool:
     a, b = first.event.meaning, second.event.meaning
     if _apart(a, b):
         return True
-    if a.kind == "atomic" and b.kind == "atomic":
+    if a.kind == b.kind and a.kind in ("atomic", "tmem_free"):
         return True
     if clash.kind == "race" and _same_copy(first, second):
         return True
@@ -150,6 +150,8 @@ _ASYNC_WRITES = ("bulk_load", "cp_async", "bulk_peer", "st_async")
 def _kind(clash: Clash, first: Party, second: Party) -> str:
     """The kind of problem that two accesses make, in the order in which the program has them."""
     one, other = first.event.meaning.kind, second.event.meaning.kind
+    if "tmem_free" in (one, other) and first.block != second.block:
+        return "pair-freed"
     if clash.kind == "strict":
         return "fence-by-reader"
     if clash.kind == "lane":

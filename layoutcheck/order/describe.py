@@ -272,7 +272,7 @@ def _tcgen05(op: Operation) -> Meaning | None:
     if name == "wait":
         return Meaning("tmem_wait", count=int(words.get("kind") == "load"))
     if name == "dealloc":  # of all columns that the block has
-        return Meaning("tmem_free", space="tmem")
+        return Meaning("tmem_free", space="tmem", facts={"pair": pair})
     if name.startswith("alloc"):  # writes the address of tensor memory to shared memory, for all 32 lanes
         pointer = [v for v in op.operands if v.type.startswith("!llvm.ptr")][:1]
         if not pointer:

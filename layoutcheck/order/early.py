@@ -1,29 +1,77 @@
-"""Kernels that may begin before the kernel in front of them has ended, and never wait for it.
+"""Kernels that may begin before the kernel in front of them has ended: what they do before they wait for it.
 
 A launch that allows programmatic stream serialization (`use_pdl=True`) lets a kernel begin early. What the
 kernel in front of it writes is there behind griddepcontrol.wait only (PTX ISA, griddepcontrol; CUDA C++
-Programming Guide, Programmatic Dependent Launch and Synchronization).
+Programming Guide, Programmatic Dependent Launch and Synchronization). Kernels that one function of the host
+launches are compared by the tensors that they are given; what other functions launch is not known.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.order.between import reaches_globally
+from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party, Problem
-from layoutcheck.order.watched import Watched, first_thread
+from layoutcheck.order.watched import Event, Watched, first_thread
 from layoutcheck.sources.mlir import Operation
 
+UNCHECKED = "whether what is accessed before griddepcontrol.wait is older than the kernel in front"
 _WAIT = "griddepcontrol"
+_STORES = ("write", "atomic", "bulk_store")
 
 
-def begins_early(kernel: WatchedKernel, block: Watched) -> list[Problem]:
-    """The first read of global memory by such a kernel."""
-    if not kernel.launch.early or any(map(_waits, kernel.operation.walk())):
-        return []
-    for event in block.events:
-        if any(map(_reads_globally, event.meaning.all)):
-            return [Problem("begins-early", Party(event, 0, first_thread(event, block)), None)]
-    return []
+def begins_early(kernel: WatchedKernel, budget: Budget) -> tuple[list[Problem], set[str]]:
+    """Accesses of global memory by such a kernel that come too early, and what is not known of others.
+
+    The first read of one that never waits; before the wait, what a kernel in front writes, and stores to what
+    it accesses. Raises OutOfTime.
+    """
+    if not kernel.launch.early:
+        return [], set()
+    waits = {op: Meaning("griddepcontrol", op=op) for op in kernel.operation.walk() if _waits(op)}
+    block = _globally(kernel, waits, budget)
+    parties = [Party(event, 0, first_thread(event, block)) for event in block.events]
+    if not waits:
+        reads = (one for one in parties if any(m.kind not in _STORES for m in one.event.meaning.all))
+        return [Problem("begins-early", one, None) for one in reads][:1], set()
+    first = next((n for n, one in enumerate(parties) if one.event.meaning.op in waits), 0)
+    found = list[Problem]()
+    for other in kernel.front if first else ():
+        theirs = _globally(other, {}, budget)
+        for event in theirs.events:
+            tensor, stores = _tensor(event, theirs), event.meaning.kind in _STORES
+            there = Party(event, 0, first_thread(event, theirs))
+            found += [
+                Problem("reads-early", there, one)
+                for one in parties[:first]
+                if tensor == _tensor(one.event, block) != 0 and (stores or one.event.meaning.kind in _STORES)
+            ]
+    told = {one.second.event.meaning.op for one in found if one.second is not None}
+    left = any(one.event.meaning.op not in told for one in parties[:first])
+    return found, {UNCHECKED} if left else set()
+
+
+def _globally(kernel: WatchedKernel, more: dict[Operation, Meaning], budget: Budget) -> Watched:
+    """What block 0 does to global memory, and `more`."""
+    meanings = {op: m for op, m in kernel.meanings.items() if all(map(reaches_globally, m.all))}
+    return replace(kernel, meanings={**meanings, **more}).watch(budget=budget)
+
+
+def _tensor(event: Event, block: Watched) -> int:
+    """The number of the tensor of the host that an event accesses; 0 where it is not known."""
+    meaning, thread = event.meaning, first_thread(event, block)
+    if meaning.kind in ("bulk_load", "bulk_store"):
+        tensor_map = block.map_of(event, thread)
+        address = -1 if event.bulk is None else event.bulk[1]
+        if tensor_map is not None:
+            address = tensor_map.base
+    else:
+        address = event.number_of(int(meaning.kind == "cp_async"), thread)
+    return spaces.in_object("gmem", address)[0] if spaces.space_of(0, address) == "gmem" else 0
 
 
 def _waits(op: Operation) -> bool:
@@ -34,7 +82,3 @@ def _waits(op: Operation) -> bool:
         return True
     text = op.attributes.get("asm_string", "") + op.attributes.get("ptxCode", "")
     return _WAIT in text and ".wait" in text
-
-
-def _reads_globally(meaning: Meaning) -> bool:
-    return meaning.kind in ("cp_async", "bulk_load") or (meaning.kind == "read" and meaning.space == "gmem")

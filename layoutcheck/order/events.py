@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -60,6 +61,7 @@ class WatchedKernel:
     arguments: int = 0  # of the host function that has most of them
     whole: bool = False  # raise TooManyEvents where a block does more than is followed
     both: bool = False  # run both arms of branches by what only a run knows
+    front: list[WatchedKernel] = field(default_factory=list)  # launched before it, and may still run then
     programs: dict[Any, Any] = field(default_factory=dict)  # made for runs before, also of other launches
 
     def with_numbers(self, extent: Extent, integer: int) -> WatchedKernel | None:
@@ -185,9 +187,10 @@ class Program:
 def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[WatchedKernel]:
     """The kernels of a lowered module. Raises InputError where the text is no module."""
     module = parse_once(lowered)
-    launches = Hosts(module, types or {}).launches
+    hosts = Hosts(module, types or {})
+    launches = hosts.launches
     usual = launches(None, None)
-    found = []
+    found = list[WatchedKernel]()
     for op in module.walk():
         if op.name not in KERNELS or not op.regions or not op.regions[0].blocks:
             continue
@@ -211,6 +214,10 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
                 launches, max(map(len, (types or {}).values()), default=0),
             )
         )  # fmt: skip
+    by_name = {one.name: one for one in found}
+    queue = [by_name[name] for name in usual if name in by_name] if hosts.alone else []
+    for before, one in pairwise(queue):
+        one.front = [before, *(before.front if before.launch.early else [])]
     return found
 
 

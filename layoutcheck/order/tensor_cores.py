@@ -212,10 +212,11 @@ class TensorCores:
         clocks.learn_step(warp.number, agent(warp.number), done, by_lane=kind == "tmem_write")
         return True
 
-    def free(self, warp: Warp, index: int, _event: Event, _lanes: int) -> bool:
+    def free(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
         """tcgen05.dealloc: another block may take the columns, so it counts as a write of all of them."""
         step = self.world.clocks.now(warp.number)
-        self._tensor(warp, index, warp.block, np.arange(self.cells), True, warp.number, step)
+        for block in self._blocks(warp, event.meaning.facts["pair"] == "yes"):
+            self._tensor(warp, index, block, np.arange(self.cells), True, warp.number, step)
         return True
 
     def _tensor(
@@ -237,7 +238,8 @@ class TensorCores:
             clock[:, stores] = clocks.known[warp.number, :, stores]
             own = self.memory.after_write(access, clock)
             report(self.world, own, memory="tensor", kind="store-before-wait")
-        if write and not found:
+        freed_there = component == warp.number and block != warp.block
+        if write and not found and not freed_there:
             under_way = self.loading.write(access._replace(step=0), clock)
             report(self.world, under_way, memory="tensor", kind="load-in-flight")
 

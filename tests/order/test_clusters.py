@@ -1,4 +1,4 @@
-"""Kernels of `cute.experimental`, commits at another block's mbarrier (LC533), stores to a peer."""
+"""`cute.experimental`, commits at another block's mbarrier (LC533), stores to a peer, freed pairs (LC536)."""
 
 from __future__ import annotations
 
@@ -103,6 +103,27 @@ def sent(out: cute.Tensor, how: Constexpr):
         arch.mbarrier_wait(bar, 1)
     arch.cluster_arrive()
     arch.cluster_wait()
+@cute.kernel
+def freed(out: cute.Tensor, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    holder = cutlass.memory.SmemAllocator().allocate_array(Int32, 1)
+    arch.cluster_arrive()
+    arch.cluster_wait()
+    pair = const_expr(how < 2)
+    arch.alloc_tmem(32, holder, is_two_cta=pair)
+    arch.sync_threads()
+    columns = cute.make_tensor(arch.retrieve_tmem_ptr(Int32, 16, holder),
+                               cute.make_layout((128, 32), stride=(65536, 1)))
+    load = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x32), Int32)
+    mine = tcgen05.make_tmem_copy(load, columns).get_slice(thread)
+    held = cute.make_rmem_tensor(mine.partition_D(columns).shape, Int32)
+    cute.copy(mine, mine.partition_S(columns), held)  # used
+    arch.fence_view_async_tmem_load()
+    out[thread] = held[0]
+    if const_expr(how == 0):
+        arch.cluster_arrive()
+        arch.cluster_wait()
+    arch.dealloc_tmem(columns.iterator, 32, is_two_cta=pair)  # freed
 @cute.jit
 def run(out: cute.Tensor, name: Constexpr, how: Constexpr):
     globals()[name](out, how).launch(grid=(2, 1, 1), block=(32, 1, 1), cluster=(2, 1, 1))
@@ -117,6 +138,8 @@ for name in ("committed", "sent"):
         cute.compile(run, out, name, how)
 for how in range(4):
     cute.compile(run_waited, out, how)
+for how in range(3):
+    cute.compile(run, out, "freed", how)
 """
 LINES = ["", *(line.rpartition("# ")[2] for line in KERNELS.splitlines())]
 
@@ -127,8 +150,9 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
 
     `sent`: right, not waited for, more bytes than are announced, the second time not waited for.
     `waited`: two commits make one phase, one lane waits, the other block alone waits, it alone does not.
+    `freed`: the pair meets before it frees its columns, does not, and each block has columns of its own.
     """
-    return orders_of(KERNELS, tmp_path_factory.mktemp("clusters"), 13, "sm_100a")
+    return orders_of(KERNELS, tmp_path_factory.mktemp("clusters"), 16, "sm_100a")
 
 
 def told(order: OrderReport) -> list[tuple[str, str, list[str]]]:
@@ -150,7 +174,7 @@ def test_a_commit_that_the_other_block_does_not_wait_for_is_a_note(orders: tuple
 
 
 def test_a_wait_by_part_of_the_other_block_awaits_a_commit(orders: tuple[OrderReport, ...]) -> None:
-    *right, alone = orders[9:]
+    *right, alone = orders[9:13]
     assert [told(order) for order in right] == [[], [], []]
     assert told(alone) == [("note", "LC533", ["sent"])]
 
@@ -164,3 +188,13 @@ def test_a_store_to_a_peer_is_followed(orders: tuple[OrderReport, ...]) -> None:
     assert [p.where.line for p in second.places[:2]] == [LINES.index("sends more"), LINES.index("receives")]
     assert "belongs to a later phase" in second.message
     assert "belongs to a later phase" not in early.findings[0].message
+
+
+def test_a_pair_that_frees_its_columns_has_met(orders: tuple[OrderReport, ...]) -> None:
+    met, alone, own = orders[13:]
+    assert told(met) == told(own) == []
+    assert {(severity, code, *sorted(lines)) for severity, code, lines in told(alone)} == {
+        ("note", "LC536", "freed", "used")
+    }
+    assert {p.block for p in alone.findings[0].places} == {0, 1}
+    assert "frees tensor memory that the other block of the pair reads" in alone.findings[0].title

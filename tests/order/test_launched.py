@@ -82,6 +82,27 @@ def tiles(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, n: Int32, how
         arch.mbarrier_wait(bar, turn & 1)
         out[thread] = data[thread % 128] + more[thread % 32]
         arch.sync_threads()
+@cute.kernel
+def made_before(given: cute.Tensor, sums: cute.Tensor, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    arch.griddepcontrol_wait()
+    sums[thread] = given[thread]  # makes
+@cute.kernel
+def before_the_wait(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, weights: cute.Tensor,
+                    how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    own = weights[thread]
+    if const_expr(how in (1, 3)):
+        own += sums[thread]  # takes
+    if const_expr(how == 2):
+        given[thread] = 0  # clears
+    arch.griddepcontrol_wait()
+    out[thread] = own + sums[thread]
+@cute.jit
+def run_two(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, weights: cute.Tensor, how: Constexpr):
+    made_before(given, sums, how).launch(grid=(1, 1, 1), block=(96, 1, 1))
+    made = before_the_wait(given, sums, out, weights, how)
+    made.launch(grid=(1, 1, 1), block=(96, 1, 1), use_pdl=const_expr(how != 3))
 @cute.jit
 def run(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, n: Int32, name: Constexpr, how: Constexpr):
     early_too = const_expr(name == "early" and how != 2)
@@ -92,6 +113,8 @@ for name, count in (("limits", 4), ("early", 5), ("tiles", 6)):
     for how in range(count):
         sums = made(32 if name == "tiles" and how == 4 else 96)
         cute.compile(run, made(384), sums, made(384), Int32(1), name, how)
+for how in range(4):
+    cute.compile(run_two, made(96), made(96), made(96), made(96), how)
 """
 
 
@@ -101,9 +124,10 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
 
     `early`: nobody waits, one waits, not launched so, the next kernel is let go, and it waits by `prims`.
     `tiles`: the sums of each tile, of the first one, both of the first one, in two turns, sums of one tile,
-    and those of n tiles.
+    and those of n tiles. Two kernels, of which the second reads weights before it waits, what the first one
+    makes, too, overwrites what it reads, and is not launched early.
     """
-    return orders_of(KERNELS, tmp_path_factory.mktemp("launched"), 15)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("launched"), 19)
 
 
 def ends(finding: KernelFinding) -> tuple[str, str, str]:
@@ -146,8 +170,22 @@ def test_a_kernel_that_begins_early_waits_before_it_reads(orders: tuple[OrderRep
 def test_a_load_that_stays_while_another_moves_on(orders: tuple[OrderReport, ...]) -> None:
     """Three turns, each with 512 bytes of data and 128 bytes of sums."""
     each, first, both, twice, one, some = (
-        [f for f in order.findings if f.code == "LC531"] for order in orders[9:]
+        [f for f in order.findings if f.code == "LC531"] for order in orders[9:15]
     )
     assert [ends(f) for f in first] == [("note", "LC531", "again")]
     assert first[0].evidence["turns"] == 3 and "in all 3 turns" in first[0].message
     assert each == both == twice == one == some == []
+
+
+def test_what_is_accessed_before_the_wait(orders: tuple[OrderReport, ...]) -> None:
+    """The first kernel makes sums of what it is given: the second may read its weights before it waits."""
+    weights, takes, clears, late = orders[15:]
+    unknown = "whether what is accessed before griddepcontrol.wait is older than the kernel in front"
+    assert [unknown in order.unchecked for order in orders[15:]] == [True, True, True, False]
+    assert weights.findings == late.findings == ()
+    for order, remark in ((takes, "takes"), (clears, "clears")):
+        (finding,) = order.findings
+        assert ends(finding) == ("note", "LC530", "makes") and finding.evidence["kind"] == "reads-early"
+        line = KERNELS.splitlines()[finding.places[1].where.line - 1]
+        assert line.endswith(f"# {remark}")
+        assert "Missing: griddepcontrol_wait() before kernels.py:" in finding.message

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.order.looked import orders_of
+from layoutcheck.dsl.lowered.evaluate import tag
+from layoutcheck.sources.mlir import parse
+from tests.order.looked import looked, orders_of
 
 # Warp 2 hands a tile over and asks for the next one. Warps 0 and 1 take every second tile: they read the
 # response for the other one's as well. Each tile is given back, or none is (1).
@@ -74,7 +76,12 @@ for how in range(2):
 
 
 def test_warp_groups_that_take_turns_read_each_response_once(tmp_path: Path) -> None:
-    right, never = orders_of(KERNELS, tmp_path, 2, arch="sm_100a")
+    script = tmp_path / "kernels.py"
+    script.write_text(KERNELS)
+    (module, lowered, right), (_, _, never) = looked(script, "sm_100a")
+    (query,) = (op for op in parse(lowered).walk() if op.name == "nvvm.clusterlaunchcontrol.try.cancel")
+    asked = module.frames(tag(query))[0].line
+    assert "arch.issue_clc_query(answered, place" in KERNELS.splitlines()[asked - 1]
     assert right.problem == never.problem == "" and right.findings == ()
     assert "the hardware hands out 4 tiles to a block" in right.assumed
     (found,) = never.findings

@@ -257,6 +257,11 @@ class Hosts:
             if (calls := [op for op in host.walk() if op.name == LAUNCH])
         ]
 
+    @property
+    def alone(self) -> bool:
+        """Whether one function launches all kernels: their order and their arguments' numbers are its own."""
+        return len(self._hosts) == 1
+
     def launches(self, extent: Extent = None, integer: int | None = None) -> dict[str, Launched]:
         """`launches_of` these numbers."""
         found: dict[str, Launched] = {}

@@ -1,9 +1,11 @@
-"""LC530 begins-early: a kernel may begin before the kernel in front of it has ended, and does not wait for it.
+"""LC530 begins-early: a kernel may begin before the kernel in front of it has ended, and does not wait for it in time.
 
 ## What it means
 
 The kernel is launched with `use_pdl=True` (programmatic stream serialization), and no thread of it executes
-`griddepcontrol.wait`. It reads global memory, which the kernel in front of it may still write.
+`griddepcontrol.wait`. It reads global memory, which the kernel in front of it may still write. Or it waits, and accesses a
+tensor before the wait that a kernel in front of it, launched by the same function, writes; or stores to one that this kernel
+reads. Of kernels that other functions launch nothing is known: the summary says so if there are accesses before the wait.
 
 ## Why
 
@@ -29,12 +31,21 @@ from layoutcheck.order.rules.words import does, line
 from layoutcheck.sources.traced import KernelPlace
 
 
-def tell(_problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
-    """The first read."""
+def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+    """The first read, or the accesses of both kernels."""
+    early = places[-1]
+    if problem.kind == "reads-early":
+        return (
+            f"{line(early)} {early.what} before griddepcontrol_wait() what the kernel in front {places[0].what}",
+            (
+                f"{does(early)}, and {does(places[0])}, in a kernel that is launched before: both access one tensor. "
+                f"The launch allows this kernel to begin early (use_pdl). Missing: griddepcontrol_wait() before {line(early)}."
+            ),
+        )
     return (
-        f"{line(places[0])} {places[0].what} what the kernel before this one may still write",
+        f"{line(early)} {early.what} what the kernel before this one may still write",
         (
-            f"{does(places[0])}. The launch allows this kernel to begin early (use_pdl), and no thread of it waits. "
+            f"{does(early)}. The launch allows this kernel to begin early (use_pdl), and no thread of it waits. "
             "Missing: griddepcontrol_wait() before it."
         ),
     )
@@ -47,4 +58,4 @@ CLEAN = """
 kernel(a).launch(grid=grid, block=block, use_pdl=True)  # it begins with cute.arch.griddepcontrol_wait()
 """
 
-RULE = make_rule(__doc__, "note", ("begins-early",), tell, FLAGGED, CLEAN)
+RULE = make_rule(__doc__, "note", ("begins-early", "reads-early"), tell, FLAGGED, CLEAN)
