@@ -81,7 +81,7 @@ def linted(
     if force_exclude:
         paths = [path for path in paths if not settings.excluded(path)]
     repaired = _repaired(paths, settings, static) if fix else []
-    programs, empty = (None, "") if approve is None else _programs(paths, settings, part)
+    programs, untold = (None, ()) if approve is None else _programs(paths, settings, part)
     if approve is not None:
         approve(programs or [], settings)
     with bar(("read", "trace")) as progress:
@@ -89,9 +89,7 @@ def linted(
             paths, settings, static=static, workers=workers, baseline_file=baseline,
             write_baseline=write_baseline, progress=progress, programs=programs, part=part,
         )  # fmt: skip
-    if empty:
-        result = replace(result, notes=(*result.notes, empty))
-    return result, repaired
+    return replace(result, notes=(*result.notes, *untold)), repaired
 
 
 def _repaired(paths: Sequence[str], settings: Settings, static: bool) -> list[str]:
@@ -102,17 +100,18 @@ def _repaired(paths: Sequence[str], settings: Settings, static: bool) -> list[st
 
 def _programs(
     paths: Sequence[str], settings: Settings, part: Part | None
-) -> tuple[list[RegisteredCase] | None, str]:
-    """What is to be run, and a note where that is nothing; None where nothing was asked of this machine."""
+) -> tuple[list[RegisteredCase] | None, Sequence[str]]:
+    """What is to be run, None where nothing was asked of this machine; notes on what was not found."""
     from layoutcheck.lint.programs import discover
 
-    programs = discover(paths, settings, Cache(cache_folder(settings), "outlines"))
+    notes: list[str] = []
+    programs = discover(paths, settings, Cache(cache_folder(settings), "outlines"), notes.append)
     if not programs:
-        return programs, f"{NO_PROGRAM}; `run` in [tool.layoutcheck] names programs"
+        return programs, [*notes, f"{NO_PROGRAM}; `run` in [tool.layoutcheck] names programs"]
     mine = programs if part is None else part.of(programs)
-    return (
-        (mine, "") if mine or part is None else (None, f"no program is in part {part.index} of {part.count}")
-    )
+    if not mine and part is not None:
+        return None, [*notes, f"no program is in part {part.index} of {part.count}"]
+    return mine, notes
 
 
 def _in_cases(paths: Sequence[str], settings: Settings) -> list[str]:

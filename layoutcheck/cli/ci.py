@@ -163,7 +163,11 @@ def _listed(paths: Sequence[str], config: Path | None, arch: str | None, part: P
     settings = settings_for(paths, config, None, None)
     if arch is not None:
         settings = replace(settings, run_arch=architectures(arch))
-    found = discover(paths, settings, Cache(None, "outlines"))
+
+    def tell(note: str) -> None:
+        sys.stderr.write(writable(f"note: {note}\n"))
+
+    found = discover(paths, settings, Cache(None, "outlines"), tell)
     return [f"{' '.join(case.command)}  ({case.arch})" for case in (part.of(found) if part else found)]
 
 

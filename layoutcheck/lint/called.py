@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from layoutcheck.lint.outlines import ANY, asked_for, fixture_of, of_every_test
 from layoutcheck.lint.scopes import parameters_of
 from layoutcheck.lint.text import Unreadable, decode, parsed
 from layoutcheck.syntax import words_of
@@ -26,7 +27,7 @@ _WORDS = re.compile(r"[A-Za-z_][\w.:]{0,200}\Z")
 _SPECIAL = re.compile(r"__\w+__\Z")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
-_PYTEST = ("setup", "teardown", "pytest_")  # what pytest calls by itself, beside tests
+_PYTEST = ("setup", "teardown")  # what pytest calls by itself, beside tests, hooks and fixtures
 _NO_BASES = ("object", "ABC", "Generic", "Protocol", "NamedTuple", "Enum")  # call no method of a class
 _PLAIN = frozenset(  # the first or last word of decorators that keep nothing
     ("abc", "abstractmethod", "cache", "cached_property", "classmethod", "contextlib", "contextmanager",
@@ -39,6 +40,7 @@ _IMPORTING = (  # functions that run a file; its name may be made while the prog
     "run_module", "load_source",
 )  # fmt: skip
 _ANY = "*"  # such a name
+_FIXTURES = "@"  # the name of all fixtures, where one is asked for by such a name
 _MOST_WORDS = 200  # characters of a string that may name files
 _REGISTERING = ("library", "custom_op", "register")  # words of torch's that keep a function
 
@@ -60,6 +62,7 @@ class _Scope:
     bases: tuple[str, ...] | None = None  # of a class
     entry: bool = False  # pytest calls it
     kept: bool = False  # by a decorator
+    fixture: bool = False
 
     @property
     def qualified(self) -> str:
@@ -113,7 +116,8 @@ class Called:
         self._named: dict[str, list[_Scope]] = {}
         for scope in self._files.values():
             for each in _below(scope):
-                self._named.setdefault(each.name, []).append(each)
+                for name in (each.name, _FIXTURES) if each.fixture else (each.name,):
+                    self._named.setdefault(name, []).append(each)
         self._families: dict[str, set[str]] = {}
         self._heirs: dict[str, set[str]] = {}
         for scopes in self._named.values():
@@ -177,6 +181,8 @@ class Called:
         if parent is None or id(parent) not in self._runs:
             return False
         if scope.entry or scope.kept or scope.name in self._used or id(scope) in self._meant:
+            return True
+        if scope.fixture and _FIXTURES in self._used:
             return True
         special = _SPECIAL.match(scope.name) is not None
         return parent.bases is not None and (special or self._derived(parent))
@@ -322,11 +328,12 @@ def _define(
         for keyword in node.keywords:
             _take(keyword.value, made, inner, pytest)
     else:
-        made.entry = pytest and (node.name.startswith("test") or _of_pytest(node))
+        made.entry = of_every_test(node) or (pytest and node.name.startswith(("test", *_PYTEST)))
         for each in _defaults(node.args):
             _take(each, scope, names, pytest)
-        if pytest:  # fixtures are called by the names of arguments
-            made.uses.update(parameters_of(node))
+        made.fixture = fixture_of(node) is not None
+        if pytest or made.fixture:  # fixtures are called by the names of arguments, or by names that are made
+            made.uses.update((*parameters_of(node), *(_FIXTURES for name in asked_for(node) if name == ANY)))
     for child in node.body:
         _take(child, made, inner, pytest)
 
@@ -350,14 +357,10 @@ def _assigned(node: ast.AST) -> set[str]:
     return found - others
 
 
-def _of_pytest(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether pytest calls a function that is not a test: a hook, or a fixture that no test names."""
-    fixture = any("autouse" in ast.unparse(one) for one in node.decorator_list)
-    return node.name.startswith(_PYTEST) or fixture
-
-
 def _keeps(decorator: ast.expr) -> bool:
     """Whether a decorator may keep a function, for somebody to call it by another name."""
+    if isinstance(decorator, ast.Call) and any(key.arg == "name" for key in decorator.keywords):
+        return True
     words = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator).split(".")
     if any(word.startswith(_REGISTERING) for word in words):
         return True

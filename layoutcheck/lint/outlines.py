@@ -16,13 +16,17 @@ from layoutcheck.syntax import words_of
 
 _BUILDERS = ("jit", "kernel", "compile")
 COMPILE = "cutlass.cute.compile"
-_WORDS = (b"import", b"def test")
+_WORDS = (b"import", b"def test", b"pytest_plugins")
 _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
 _IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
 _DOTTED = re.compile(r"(?:^|,)\s*([\w.]+)")
 _IMPORTERS = ("importlib.import_module", "__import__", "pytest.importorskip")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+_ASKING = ("usefixtures", "getfixturevalue")  # of pytest
+_LAZY = ("lazy_fixture", "lf", "fixture_ref")  # of pytest-lazy-fixture, pytest-lazy-fixtures, pytest-cases
+_RUNNING = ("pytest_sessionstart", "pytest_runtest", "pytest_pyfunc_call", "pytest_fixture_setup")
+ANY = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +37,10 @@ class Outline:
     `exports` what it makes of them (name -> dotted name) and defines (name -> ""), `kernels` whether it uses
     the DSL's builders, `tests` whether it defines tests, `main` whether it asks for `__main__`,
     `calls` the functions that it calls as it is imported: dotted names, "" for one of its own. `takes` are
-    the parameters of its tests and fixtures, and `gives` its fixtures: the names that each uses of other
-    modules, "" for one of its own, and its parameters behind an @.
+    the fixtures that its tests and fixtures ask for, `ANY` for a name that is made while they run. `gives`
+    are its fixtures and pytest's hooks: the names that each uses of other modules, "" for one of its own, and
+    the fixtures that it asks for behind an @. `always` of them are for every test. `plugins` are the modules
+    that it names in `pytest_plugins`; the end of a name that is made while pytest runs is `ANY`.
     """
 
     names: tuple[str, ...] = ()
@@ -45,6 +51,8 @@ class Outline:
     calls: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     gives: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    always: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
 
 
 def outline(raw: bytes) -> Outline:
@@ -86,12 +94,13 @@ def outline(raw: bytes) -> Outline:
     main = any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in tree.body)
     compiling = {node.name for node in tree.body if _compiles(node, exports)}
     calls = {name for node in tree.body for name in _calls(node, exports, compiling)}
-    takes = {each.arg for node in tree.body for each in _parameters(node)}
-    functions = [node for node in tree.body if isinstance(node, _FUNCTIONS)]
-    gives = tuple((name, _used(node, exports)) for node in functions if (name := _fixture(node)))
+    takes = {each.arg for node in tree.body for each in _parameters(node)} | set(asked_for(tree))
+    gives = tuple((name, _used(node, exports)) for node in tree.body for name in _given(node))
+    always = tuple(name for node in tree.body if of_every_test(node) for name in _given(node))
+    plugins = {name for node in tree.body for name in _plugins(_assigned(node, "pytest_plugins"))}
     return Outline(
         tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main, tuple(sorted(calls)),
-        tuple(sorted(takes)), gives,
+        tuple(sorted(takes)), gives, always, tuple(sorted(plugins)),
     )  # fmt: skip
 
 
@@ -125,25 +134,85 @@ def _parameters(node: ast.stmt) -> Iterator[ast.arg]:
 
 def _fixture(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     """The name of the fixture that a function is; "" for another function."""
-    for each in node.decorator_list:
-        if "fixture" in ast.unparse(each):
-            given = each.keywords if isinstance(each, ast.Call) else []
-            names = [
-                key.value.value for key in given if key.arg == "name" and isinstance(key.value, ast.Constant)
-            ]
-            return str(names[0]) if names else node.name
-    return ""
+    made = fixture_of(node)
+    given = made.keywords if isinstance(made, ast.Call) else []
+    names = [key.value.value for key in given if key.arg == "name" and isinstance(key.value, ast.Constant)]
+    return str(names[0]) if names else node.name if made else ""
 
 
-def _used(node: ast.FunctionDef | ast.AsyncFunctionDef, exports: dict[str, str]) -> tuple[str, ...]:
-    """What a fixture uses, as in `Outline.gives`."""
-    found = {f"@{each.arg}" for each in node.args.args}
+def fixture_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
+    """The decorator that makes a fixture of a function."""
+    return next((each for each in node.decorator_list if _last(each).endswith("fixture")), None)
+
+
+def of_every_test(node: ast.stmt) -> bool:
+    """Whether pytest calls a function for tests that do not name it: a hook, or a fixture for all of them."""
+    if not isinstance(node, _FUNCTIONS):
+        return False
+    made = fixture_of(node)
+    given = made.keywords if isinstance(made, ast.Call) else []
+    return node.name.startswith("pytest_") or any(key.arg == "autouse" for key in given)
+
+
+def _given(node: ast.stmt) -> list[str]:
+    """The names of the fixtures, or of the hook, that a statement of a file makes, perhaps by a call."""
+    if isinstance(node, _FUNCTIONS):
+        return [node.name] if node.name.startswith("pytest_") else list(filter(None, [_fixture(node)]))
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+        return [each.id for each in node.targets if isinstance(each, ast.Name)]
+    return []
+
+
+def _used(node: ast.stmt, exports: dict[str, str]) -> tuple[str, ...]:
+    """What a fixture or a hook uses, as in `Outline.gives`; of a hook that only prepares, the fixtures."""
+    found = {f"@{name}" for name in asked_for(node)}
+    if isinstance(node, _FUNCTIONS):
+        found |= {f"@{each.arg}" for each in node.args.args} if fixture_of(node) else set()
+        if node.name.startswith("pytest_") and not node.name.startswith(_RUNNING):
+            return tuple(sorted(found))
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and each.id in exports:
             found.add(exports[each.id])
         elif isinstance(each, ast.Attribute) and (dotted := _chain(each, exports)):
             found.add(dotted)
     return tuple(sorted(found))
+
+
+def asked_for(tree: ast.AST) -> Iterator[str]:
+    """The fixtures that calls and marks below a node name, beside parameters."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _last(node.func) in (*_ASKING, *_LAZY):
+            for each in (*node.args, *(key.value for key in node.keywords)):
+                if isinstance(each, ast.Constant):
+                    yield str(each.value)
+                elif _last(node.func) in _ASKING:
+                    yield ANY
+
+
+def _assigned(node: ast.stmt, name: str) -> ast.expr | None:
+    """What a statement of a file gives to a name."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    known = any(isinstance(each, ast.Name) and each.id == name for each in targets)
+    return getattr(node, "value", None) if known else None
+
+
+def _plugins(value: ast.expr | None) -> set[str]:
+    """The modules that a value names, as in `Outline.plugins`."""
+    parts = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [] if value is None else [value]
+    known = [each for each in parts if isinstance(each, ast.Constant)]
+    if len(known) < len(parts):
+        below = [each for part in parts for each in ast.walk(part)]
+        made = [each.values[0] for each in below if isinstance(each, ast.JoinedStr) and each.values]
+        begins = {f"{each.value}{ANY}" for each in made if isinstance(each, ast.Constant)}
+        return (begins or {ANY}) | {str(each.value) for each in below if isinstance(each, ast.Constant)}
+    return {str(each.value) for each in known}
+
+
+def _last(node: ast.expr) -> str:
+    """`c` of `a.b.c` and of `a.b.c(...)`."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _compiles(node: ast.stmt, exports: dict[str, str]) -> TypeGuard[ast.FunctionDef]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -18,12 +18,17 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint import files
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase
-from layoutcheck.lint.outlines import COMPILE, Outline, kept_outline
-from layoutcheck.lint.pytest_files import pytest_files
+from layoutcheck.lint.outlines import ANY, COMPILE, Outline, kept_outline
+from layoutcheck.lint.pytest_files import PytestFiles, pytest_files
 from layoutcheck.places import PROJECT, SOURCES
 from layoutcheck.settings import Settings
 
 _OF_OTHERS = ("__init__.py", "conftest.py", "setup.py", "conf.py")  # run by an import, pytest, pip and Sphinx
+
+_UNFOLLOWED = (
+    "`pytest_plugins` is made while pytest runs, so that tests whose kernels come from its fixtures may be "
+    "missing; `run` in [tool.layoutcheck] names them"
+)
 
 
 class Repository:
@@ -36,12 +41,12 @@ class Repository:
     def __init__(
         self,
         outlines: dict[str, Outline],
-        test_files: Sequence[str],
+        configured: PytestFiles,
         projects: Sequence[str] = (),
         sources: Sequence[str] = SOURCES,
     ) -> None:
         self.outlines = outlines
-        self._test_files = test_files
+        self._configured = configured
         self._modules: dict[str, list[str]] = {}
         for path in outlines:
             for name in _module_names(path, outlines, projects, sources):
@@ -75,7 +80,7 @@ class Repository:
         """Whether pytest looks for tests in a file, by its name."""
         return any(
             fnmatch.fnmatch(path if "/" in pattern else path.rpartition("/")[2], pattern)
-            for pattern in self._test_files
+            for pattern in self._configured.tests
         )
 
     def compiles(self, path: str) -> bool:
@@ -97,20 +102,69 @@ class Repository:
         yield from self._given(path)
 
     def _given(self, path: str) -> Iterator[str]:
-        """What the fixtures use that a file's tests take of the `conftest.py` around them."""
-        wanted = list(self.outlines[path].takes)
-        around = [f"{folder}/conftest.py".removeprefix("./") for folder in PurePosixPath(path).parents]
+        """What the fixtures use that a file's tests take, or that every test gets, of the files around it."""
+        around, asked = self._giving(path), [*self.outlines[path].takes]
+        if self.outlines[path].tests and self.is_test(path):
+            asked += [*self._configured.fixtures, *(name for file in around for name in self._always(file))]
+            for file in around:
+                yield from self._meant(self.outlines[file].calls, file)
+        if ANY in asked:
+            asked += [name for file in around for name, _ in self.outlines[file].gives]
+        wanted = list(dict.fromkeys(asked))
         for name in wanted:
-            for file in (each for each in around if each in self.outlines):
+            for file in around:
                 outline = self.outlines[file]
                 taken = {known: (dotted,) for known, dotted in outline.exports if dotted}
                 used = (taken | dict(outline.gives)).get(name)
                 if used is not None:
                     wanted += [each[1:] for each in used if each[:1] == "@" and each[1:] not in wanted]
-                    for each in used:
-                        yield from [file] if each in ("", COMPILE) else self._resolved(each, file)
+                    yield from self._meant(used, file)
                     if f"@{name}" not in used:  # the same fixture, of a folder further out
                         break
+
+    def _meant(self, names: Iterable[str], file: str) -> Iterator[str]:
+        """The files that these names of a file stand for, "" and the DSL's `compile` for itself."""
+        for name in names:
+            yield from [file] if name in ("", COMPILE) else self._resolved(name, file)
+
+    def _always(self, file: str) -> list[str]:
+        """The fixtures and hooks for every test that a file makes, or imports from another."""
+        lent = [name for name, dotted in self.outlines[file].exports if dotted and any(
+            dotted.rpartition(".")[2] in self.outlines[other].always for other in self._resolved(dotted, file)
+        )]  # fmt: skip
+        return [*self.outlines[file].always, *lent]
+
+    def _giving(self, path: str) -> list[str]:
+        """The files whose fixtures a file's tests may take, the nearest first: also of pytest's plugins."""
+        around = [f"{folder}/conftest.py".removeprefix("./") for folder in PurePosixPath(path).parents]
+        waiting = [path, *(each for each in around if each in self.outlines)]
+        waiting += [file for name in self._configured.plugins for file in self._plugin(name, "")]
+        found: dict[str, None] = {}
+        while waiting:
+            file = waiting.pop(0)
+            if file not in found:
+                found[file] = None
+                folder, outline = file.rpartition("/")[0], self.outlines[file]
+                waiting[:0] = [each for name in outline.plugins for each in self._plugin(name, folder)]
+                if file != path:
+                    every = (name for name in outline.names if name.endswith(f".{ANY}"))
+                    waiting[:0] = [each for name in every for each in self._resolved(name, file)]
+        del found[path]
+        return list(found)
+
+    def _plugin(self, name: str, folder: str) -> list[str]:
+        """The files of a plugin that `pytest_plugins` of a file in this folder names."""
+        if not name.endswith(ANY):
+            return self._files(name.split("."), folder, relative=False)
+        begin = name.removesuffix(ANY)
+        return [file for known, files in self._modules.items() if begin and known.startswith(begin)
+                for file in files]  # fmt: skip
+
+    def unfollowed(self, paths: Iterable[str]) -> list[str]:
+        """The files around those of these tests that are not run, whose text does not tell their plugins."""
+        left = (path for path in paths if self.outlines[path].tests and self.is_test(path))
+        around = {file for path in left if not self.runs(path) for file in (path, *self._giving(path))}
+        return sorted(file for file in around if ANY in self.outlines[file].plugins)
 
     def _resolved(self, name: str, path: str, depth: int = 8) -> Iterator[str]:
         """The files that a dotted name, as `path` uses it, stands for."""
@@ -190,10 +244,13 @@ def _module_names(
     return {name.replace("/", ".") for name in names if name}
 
 
-def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[RegisteredCase]:
+def discover(
+    paths: Sequence[str], settings: Settings, cache: Cache, tell: Callable[[str], None] | None = None
+) -> list[RegisteredCase]:
     """The programs to run: those of the setting `run`, else the tests and scripts that compile kernels.
 
-    With `run` only those below `paths` are wanted. Raises InputError for an entry that cannot be used.
+    With `run` only those below `paths` are wanted. `tell` hears what could not be followed. Raises InputError
+    for an entry that cannot be used.
     """
     asked = files.collect(paths, settings)
     listed = sorted({*files.collect([str(settings.root)], settings), *asked})
@@ -202,13 +259,16 @@ def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[Reg
     cache.save()
     configured = pytest_files(settings.root)
     sources = [*SOURCES, *_on_path(configured.path, settings.root)]
-    repository = Repository(outlines, configured.tests, projects(settings.root, outlines), sources)
+    repository = Repository(outlines, configured, projects(settings.root, outlines), sources)
     wanted = {settings.inside(path) for path in asked}
     found: list[RegisteredCase] = []
     if settings.run is None:
         for inside in sorted(wanted):
             if repository.runs(inside):
                 found += _programs(inside, shown[inside], (), settings, repository)
+        if tell is not None:
+            for file in repository.unfollowed(wanted):
+                tell(f"{file}: {_UNFOLLOWED}")
         return found
     for entry in settings.run:
         found += _entry(entry, wanted, shown, repository, settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from configparser import ConfigParser, Error
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,12 +25,19 @@ _FILES = (
     ("setup.cfg", "tool:pytest"),
 )
 
+_NAMES = ("python_files", "pythonpath", "usefixtures", "addopts")
+
 
 class PytestFiles(NamedTuple):
-    """The settings `python_files`, patterns of test files, and `pythonpath`, folders as they are given."""
+    """The settings `python_files`, patterns of test files, and `pythonpath`, folders as they are given.
+
+    `fixtures` are those that `usefixtures` gives every test, `plugins` the modules of `-p` in `addopts`.
+    """
 
     tests: tuple[str, ...] = _DEFAULT
     path: tuple[str, ...] = ()
+    fixtures: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
 
 
 def pytest_files(root: Path) -> PytestFiles:
@@ -46,7 +53,8 @@ def pytest_files(root: Path) -> PytestFiles:
             continue
         if table is not None or "pytest" in name:
             given = table or {}
-            return PytestFiles(_words(given.get("python_files")) or _DEFAULT, _words(given.get("pythonpath")))
+            tests, path, fixtures, options = (_words(given.get(name)) for name in _NAMES)
+            return PytestFiles(tests or _DEFAULT, path, fixtures, tuple(_plugins(options)))
     return PytestFiles()
 
 
@@ -62,6 +70,13 @@ def _toml(text: str, file: Path) -> Mapping[str, Any] | None:
         given = given.get(name) if isinstance(given, dict) else None
     given = given.get("ini_options", given) if isinstance(given, dict) else None  # without, from pytest 9 on
     return given if isinstance(given, dict) else None
+
+
+def _plugins(options: Sequence[str]) -> Iterator[str]:
+    """The modules of `-p NAME` and `-pNAME`."""
+    for option, following in zip(options, [*options, ""][1:], strict=True):
+        if option.startswith("-p"):
+            yield option[2:] or following
 
 
 def _words(given: Any) -> tuple[str, ...]:

@@ -177,3 +177,40 @@ def test_a_file_that_cannot_be_read_and_lines_of_no_function_are_not_said_to_be_
 def test_the_span_is_that_of_the_innermost_function() -> None:
     known = Called({"kernels.py": KERNELS.encode()}, [], [])
     assert known.span("kernels.py", 10) == range(9, 11) and known.span("kernels.py", 21) == range(21, 24)
+
+
+PLUGIN = """\
+import pytest
+from cutlass import cute
+@pytest.fixture(autouse=True)
+def warm(deep):
+    cute.copy(a, b, c)
+@pytest.fixture
+def deep():
+    cute.copy(a, b, c)
+@pytest.fixture(name="other")
+def _under_another_name():
+    cute.copy(a, b, c)
+@pytest.fixture
+def by_name():
+    cute.copy(a, b, c)
+def pytest_runtest_setup(item):
+    cute.copy(a, b, c)
+def left():
+    cute.copy(a, b, c)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "uncalled"),
+    [
+        ("...", ["by_name", "left"]),
+        ("request.getfixturevalue('by_name')", ["left"]),
+        ("request.getfixturevalue('by_' + kind)", ["left"]),
+    ],
+)
+def test_pytest_calls_the_fixtures_and_hooks_of_a_plugin(body: str, uncalled: list[str]) -> None:
+    test = f"pytest_plugins = ['plugin']\ndef test_it(request, kind): {body}\n"
+    known = Called({"plugin.py": PLUGIN.encode(), "test_it.py": test.encode()}, ["test_it.py"], [])
+    lines = [n for n, line in enumerate(PLUGIN.splitlines(), 1) if "cute.copy" in line]
+    assert [name for line in lines if (name := known.uncalled("plugin.py", line))] == uncalled

@@ -15,6 +15,7 @@ from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
 from layoutcheck.lint.outlines import outline
 from layoutcheck.lint.programs import Repository, discover
+from layoutcheck.lint.pytest_files import PytestFiles
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
@@ -153,6 +154,88 @@ def test_a_fixture_of_a_conftest_stands_for_what_it_uses(tmp_path: Path) -> None
             "tests/a/test_b.py", "tests/c/test_h.py", "tests/d/test_i.py", "tests/test_a.py",
             "tests/test_f.py", "tests/test_g.py",
         ]  # fmt: skip
+
+
+PLUGIN = "import pytest, ops\n@pytest.fixture(autouse=True)\ndef warm(): ops.f\n"
+CONFTEST = "import pytest\nfrom ops import f\n"
+TAKEN = f"{CONFTEST}@pytest.fixture\ndef built(): return f\n"
+
+
+@pytest.mark.parametrize(
+    ("conftest", "test"),
+    [
+        (TAKEN, "import pytest\n@pytest.mark.usefixtures('built')\ndef test_it(): ...\n"),
+        (TAKEN, "import pytest\npytestmark = [pytest.mark.usefixtures('x', 'built')]\ndef test_it(): ...\n"),
+        (TAKEN, "def test_it(request): request.getfixturevalue('built')\n"),
+        (TAKEN, "def test_it(request): request.getfixturevalue(argname=('bu' + 'ilt'))\n"),
+        (TAKEN, "import pytest\nfrom pytest_lazy_fixtures import lf\n"
+                "@pytest.mark.parametrize('x', [lf('built')])\ndef test_it(x): ...\n"),
+        (f"{TAKEN}@pytest.fixture\ndef other(request): return request.getfixturevalue('built')\n",
+         "def test_it(other): ...\n"),
+        (f"{CONFTEST}@pytest.fixture(autouse=True, scope='module')\ndef built(): f(1)\n",
+         "def test_it(): ...\n"),
+        (f"{TAKEN}@pytest.fixture(autouse=True)\ndef other(built): ...\n",
+         "class Test:\n def test(self): 1\n"),
+        (f"{TAKEN}def pytest_collection_modifyitems(items):\n"
+         " for item in items: item.add_marker(pytest.mark.usefixtures('built'))\n", "def test_it(): ...\n"),
+        (f"{CONFTEST}def pytest_runtest_setup(item): f(1)\n", "def test_it(): ...\n"),
+        ("import ops\nops.f(1)\n", "def test_it(): ...\n"),
+        ("from make import made\nbuilt = made('built')\n", "def test_it(built): ...\n"),
+        ("from plugin import warm\n", "def test_it(): ...\n"),
+        ("from plugin import *\n", "def test_it(): ...\n"),
+        ("pytest_plugins = 'plugin'\n", "def test_it(): ...\n"),
+        ("pytest_plugins = ('pytester', 'between')\n", "def test_it(): ...\n"),
+        ("pytest_plugins = ['beside']\n", "def test_it(): ...\n"),
+        ("import os\npytest_plugins = [f'fixtures.{x}' for x in os.listdir('fixtures')]\n",
+         "def test_it(): ...\n"),
+        ("", "pytest_plugins = ['plugin']\ndef test_it(): ...\n"),
+        ("[pytest]\nusefixtures = built\naddopts = -q -p plain\n", "def test_it(): ...\n"),
+        ("[pytest]\naddopts = -p plugin\n", "def test_it(): ...\n"),
+        ("[pytest]\naddopts = -v -pplugin\n", "def test_it(): ...\n"),
+    ],
+)  # fmt: skip
+def test_fixtures_that_no_parameter_names_are_followed(tmp_path: Path, conftest: str, test: str) -> None:
+    """Also where the settings or a plugin gives them; not to scripts, nor to tests of other folders."""
+    files = {
+        "ops.py": KERNEL, "plugin.py": PLUGIN, "between.py": "pytest_plugins = ['plugin']\n",
+        "plain.py": TAKEN, "fixtures/one.py": PLUGIN, "make.py": f"{KERNEL}def made(name): ...\n",
+        "tests/beside.py": PLUGIN, "tests/test_a.py": test,
+        "tests/script.py": f"{test}if __name__ == '__main__': ...\n",
+    }  # fmt: skip
+    named = "pytest.ini" if conftest.startswith("[") else "tests/conftest.py"
+    other = {} if conftest.startswith("[") else {"apart/test_b.py": "def test_it(): ...\n"}
+    for path, text in {**files, **other, named: conftest}.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    told: list[str] = []
+    found = discover([str(tmp_path)], Settings(root=tmp_path), Cache(None, "outlines"), told.append)
+    tests = [case.command[-1] for case in found if "script" not in case.command[-1]]
+    assert tests == ["tests/test_a.py"]
+    assert not told
+
+
+@pytest.mark.parametrize(
+    ("conftest", "test", "said"),
+    [
+        ("import os\npytest_plugins = os.environ['PLUGINS'].split()\n", "def test_it(): ...\n", True),
+        ("import os\npytest_plugins = [os.environ['PLUGIN']]\n", "def test_it(built): ...\n", True),
+        ("pytest_plugins = [open('x').read()]\n", "import ops\ndef test_it(): ops.f(1)\n", False),
+        (f"{CONFTEST}@pytest.fixture\ndef built(): f(1)\n", "def test_it(): ...\n", False),
+        (f"{CONFTEST}def pytest_addoption(parser): f(1)\n", "def test_it(): ...\n", False),
+        ("pytest_plugins = ['pytester']\n", "def test_it(): ...\n", False),
+    ],
+)  # fmt: skip
+def test_plugins_that_only_pytest_knows_are_said(
+    tmp_path: Path, conftest: str, test: str, said: bool
+) -> None:
+    """Where tests may be missing for them; what is not used is not followed."""
+    for path, text in {"ops.py": KERNEL, "tests/conftest.py": conftest, "tests/test_a.py": test}.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    told: list[str] = []
+    found = discover([str(tmp_path)], Settings(root=tmp_path), Cache(None, "outlines"), told.append)
+    assert bool(found) == ("ops" in test)
+    assert [note.partition(":")[0] for note in told] == ["tests/conftest.py"] * said
 
 
 def test_the_setting_names_programs(repository: Settings) -> None:
@@ -334,7 +417,7 @@ def test_the_reason_stands_in_the_title_behind_any_name() -> None:
 def test_a_test_file_that_python_refuses_is_run_and_fails(path: str, run: bool, rest: bytes) -> None:
     """Whatever it shows of tests: left out, the status would be 0."""
     known = outline(b"import cutlass.cute as cute\n" + rest + b"\ncute.make_copy_atom\n")
-    repository = Repository({path: known}, ["test_*.py"])
+    repository = Repository({path: known}, PytestFiles(("test_*.py",)))
     assert repository.runs(path) is run
 
 
