@@ -304,26 +304,27 @@ def end(*processes: subprocess.Popen[Any]) -> bool:
     A process whose kernel never ends may stay in the GPU's driver, where no signal reaches it.
     """
     for process in processes:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGTERM if process.poll() is None else signal.SIGKILL)
-    gone = [_ended(process) for process in processes]
-    return all(gone)
-
-
-def _ended(process: subprocess.Popen[Any]) -> bool:
-    """Whether a process is gone that was asked to end."""
+        _signal(process, signal.SIGTERM if process.poll() is None else signal.SIGKILL)
     try:
-        process.wait(_GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        pass
+        _wait(processes, _GRACE_SECONDS)
     finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    try:
-        process.wait(_DRIVER_SECONDS)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+        for process in processes:
+            _signal(process, signal.SIGKILL)
+    return _wait(processes, _DRIVER_SECONDS)
+
+
+def _signal(process: subprocess.Popen[Any], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def _wait(processes: Sequence[subprocess.Popen[Any]], seconds: float) -> bool:
+    """Whether all of them end within so many seconds, which they have together."""
+    deadline = time.monotonic() + seconds
+    for process in processes:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, deadline - time.monotonic()))
+    return all(process.poll() is not None for process in processes)
 
 
 def _ending(

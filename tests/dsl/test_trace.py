@@ -19,7 +19,15 @@ import pytest
 from layoutcheck.dsl import fake_cuda, observe, spool
 from layoutcheck.dsl.lowered import lower
 from layoutcheck.dsl.passed_over import Enough, Passed
-from layoutcheck.dsl.trace import Ended, _late, check_module, environment, trace_callable, trace_script
+from layoutcheck.dsl.trace import (
+    Ended,
+    _late,
+    check_module,
+    end,
+    environment,
+    trace_callable,
+    trace_script,
+)
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge_traced
 from layoutcheck.sources.trace_lines import from_lines, to_lines
@@ -607,3 +615,36 @@ def test_a_test_that_has_run_pytest_itself_still_ends(monkeypatch: pytest.Monkey
         while time.monotonic() < deadline:
             pass
     Passed.begin()
+
+
+class _Stubborn:
+    """A process that SIGTERM does not end, and SIGKILL does, or not; its clock goes while it is waited for."""
+
+    clock = 0.0
+
+    def __init__(self, pid: int, sent: list[tuple[int, int, float]], dies: bool) -> None:
+        self.pid, self._sent, self._dies = pid, sent, dies
+
+    def poll(self) -> int | None:
+        killed = any(sent[:2] == (self.pid, signal.SIGKILL) for sent in self._sent)
+        return -signal.SIGKILL if killed and self._dies else None
+
+    def wait(self, seconds: float) -> None:
+        if self.poll() is None:
+            type(self).clock += seconds
+            raise subprocess.TimeoutExpired("it", seconds)
+
+
+@pytest.mark.parametrize("dies", [True, False])
+def test_processes_that_stay_are_waited_for_together(monkeypatch: pytest.MonkeyPatch, dies: bool) -> None:
+    """Each in turn would take a worker's whole time after SIGTERM, and what they showed would be lost."""
+    sent: list[tuple[int, int, float]] = []
+    monkeypatch.setattr(_Stubborn, "clock", 0.0)
+    monkeypatch.setattr(time, "monotonic", lambda: _Stubborn.clock)
+    monkeypatch.setattr(os, "killpg", lambda pid, number: sent.append((pid, number, _Stubborn.clock)))
+    many: Any = [_Stubborn(pid, sent, dies) for pid in range(1, 8)]
+    assert end(*many) == dies
+    asked, killed = sent[:7], sent[7:]
+    assert [one[:2] for one in asked] == [(pid, signal.SIGTERM) for pid in range(1, 8)]
+    assert killed == [(pid, signal.SIGKILL, 5.0) for pid in range(1, 8)]
+    assert _Stubborn.clock == (5.0 if dies else 25.0)
