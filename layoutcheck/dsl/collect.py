@@ -260,6 +260,8 @@ class Collector:
             self.outcomes.fail(TraceFailure("unsupported", event["message"]), place)
         elif kind == "note":
             self.outcomes.note(event["message"])
+        elif kind == "missing":
+            self.outcomes.miss(event)
         elif kind == "unread":
             self.outcomes.fail(TraceFailure("exited", "the program wrote into layoutcheck's own folder"))
         elif kind == "process":

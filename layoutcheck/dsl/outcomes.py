@@ -53,6 +53,11 @@ class Outcomes:
         """Keep a failure, in the order of places: of a test, or behind them all."""
         self._failures.append((place, failure))
 
+    def miss(self, event: dict[str, Any]) -> None:
+        """A module that is not there, once of all processes that import it."""
+        if all(one.message != event["message"] for _, one in self._failures):
+            self.fail(TraceFailure("missing", event["message"], Frame(**event["where"])), event.get("at", -1))
+
     def note(self, text: str) -> None:
         """Keep what is said once, however often it happens."""
         self._notes[text] = None

@@ -89,7 +89,7 @@ def begin() -> None:
         # The last one called. What would be collected later costs 0.15 s, and nobody wants what it leaves.
         atexit.register(gc.freeze)
         install(options.get("arch"), tell)
-        stand_in(Path.cwd().resolve(), tell)
+        stand_in(Path.cwd().resolve(), tell, partial(_miss, folder))
         pass_over()
     if not options.get("network", True):
         watch_reads()
@@ -108,6 +108,10 @@ def begin() -> None:
 
 def _note(folder: str, message: str) -> None:
     write(folder, {"kind": "note", "message": message})
+
+
+def _miss(folder: str, message: str, file: str, line: int) -> None:
+    write(folder, {"kind": "missing", "message": message, "where": {"file": file, "line": line}})
 
 
 def _leave_network(options: dict[str, Any], first: bool, tell: Callable[[str], None]) -> None:

@@ -35,21 +35,27 @@ _NATIVE = re.compile(
     r"(?:^|_)C$|_(?:cuda|cpp)$"
 )  # last words that torch's tutorials and users give extensions
 _READY = ("ImportError", "ModuleNotFoundError", "OSError", "RuntimeError", "Exception", "BaseException")
+_UNDECLARED = (
+    "is not installed, and no build of the project names it: if it is a dependency, install it; what it "
+    "would build is not seen"
+)
 _MOST_BYTES = 1 << 20
 _UNUSED = ("POP_TOP", "POP_JUMP", "TO_BOOL", "UNARY_NOT", "IS_OP")
 _FILLING = ("CACHE", "EXTENDED_ARG", "NOP")
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 
 Tell = Callable[[str], None]
+Miss = Callable[[str, str, int], None]  # what is missed, and the file and line that import it
 
 
-def stand_in(root: Path, tell: Tell) -> None:
+def stand_in(root: Path, tell: Tell, miss: Miss) -> None:
     """From here on, stand in for what the project in `root` builds; `tell` hears once of each.
 
-    What it does not have installed is found in its folders of sources, behind all else.
+    `miss` hears of one that no build of the project has, and that may be a dependency which is not installed.
+    What the project does not have installed is found in its folders of sources, behind all else.
     """
     sys.path += sources(root)
-    sys.meta_path.append(_Unbuilt(root, tell))
+    sys.meta_path.append(_Unbuilt(root, tell, miss))
     when_imported("torch", lambda torch: _libraries(torch, root, tell))
     when_imported("torch.utils.cpp_extension", lambda module: _compiled(module, tell))
 
@@ -62,8 +68,8 @@ def sources(root: Path) -> list[str]:
 class _Unbuilt(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """The last finder that is asked."""
 
-    def __init__(self, root: Path, tell: Tell) -> None:
-        self.root, self.tell = root, tell
+    def __init__(self, root: Path, tell: Tell, miss: Miss) -> None:
+        self.root, self.tell, self.miss = root, tell, miss
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -71,15 +77,18 @@ class _Unbuilt(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """A module of nothing, if it is the project's to build and the importer is not ready to miss it.
 
         The project declares its name, or imports one that is an extension's by its last word. Such a name
-        may be declared nowhere: a fork keeps the Python of what it no longer builds.
+        may be declared nowhere: a fork keeps the Python of what it no longer builds. If it is of no package
+        of the project, it may as well be a dependency, whose kernels are not seen.
         """
         del target
         own = path is None or any(Path(one).resolve().is_relative_to(self.root) for one in path)
         folders = tuple(Path(one).resolve() for one in path or ())
         known = _declares(self.root, name) or any(_generates(self.root, folder, name) for folder in folders)
-        known = known or (_NATIVE.search(name) is not None and _asks(sys._getframe(1), self.root))
-        if not own or not known or _missed(sys._getframe(1)):
+        asking = None if known or _NATIVE.search(name) is None else _asking(sys._getframe(1), self.root)
+        if not own or not (known or asking) or _missed(sys._getframe(1)):
             return None
+        if asking is not None and path is None:
+            self.miss(f"{name} {_UNDECLARED}", asking.f_code.co_filename, asking.f_lineno)
         return importlib.machinery.ModuleSpec(name, self)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
@@ -168,11 +177,12 @@ def _generates(root: Path, folder: Path, name: str) -> bool:
     return folder.is_relative_to(root) and (folder.parents[1] / "build.toml").is_file()
 
 
-def _asks(frame: FrameType | None, root: Path) -> bool:
-    """Whether a file of the project imports, past the frames of importlib."""
+def _asking(frame: FrameType | None, root: Path) -> FrameType | None:
+    """The frame that imports, past those of importlib, if it is of a file of the project."""
     while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         frame = frame.f_back
-    return frame is not None and Path(frame.f_code.co_filename).resolve().is_relative_to(root)
+    inside = frame is not None and Path(frame.f_code.co_filename).resolve().is_relative_to(root)
+    return frame if inside else None
 
 
 def _missed(frame: FrameType | None) -> bool:

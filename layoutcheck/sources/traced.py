@@ -311,12 +311,13 @@ UNCOMPILED = ("refused", "uncompiled")  # failures of the compiler: its word on 
 class TraceFailure:
     """Something that kept kernels from being seen.
 
-    `kind` is "raised" (an exception left the script), "not run" (there is nothing to start), "exited" (a
-    status that is not 0), "timeout", "killed" (a signal, such as the SIGABRT of a compiler that dies), "test"
-    (a test failed before it launched a kernel), "refused" (the verifier refuses an operation that is not a
-    copy), "uncompiled" (the compiler refuses a kernel, or dies of it), "unjudged" (a kernel that layoutcheck
-    itself failed on, or the process that judged it), "ended" (the whole run was asked to end) or
-    "unsupported" (a DSL that cannot be traced).
+    `kind` is "raised" (an exception left the script), "not run" (there is nothing to start), "missing" (a
+    module that is not there, without which the script went on), "exited" (a status that is not 0),
+    "timeout", "killed" (a signal, such as the SIGABRT of a compiler that dies), "test" (a test failed before
+    it launched a kernel), "refused" (the verifier refuses an operation that is not a copy), "uncompiled"
+    (the compiler refuses a kernel, or dies of it), "unjudged" (a kernel that layoutcheck itself failed on,
+    or the process that judged it), "ended" (the whole run was asked to end) or "unsupported" (a DSL that
+    cannot be traced).
     """
 
     kind: str

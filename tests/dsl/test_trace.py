@@ -618,7 +618,7 @@ def test_a_test_that_has_run_pytest_itself_still_ends(monkeypatch: pytest.Monkey
 
 
 class _Stubborn:
-    """A process that SIGTERM does not end, and SIGKILL does, or not; its clock goes while it is waited for."""
+    """A process that SIGTERM does not end, and SIGKILL may; the clock goes while it is waited for."""
 
     clock = 0.0
 

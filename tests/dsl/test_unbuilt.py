@@ -63,8 +63,10 @@ def test_a_module_that_the_project_builds_does_nothing_in_a_run_without_launches
 def test_what_is_an_extension_by_its_name_needs_no_declaration(
     project: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = run(project, UNDECLARED, monkeypatch)
+    missed: list[tuple[str, str, int]] = []
+    told = run(project, UNDECLARED, monkeypatch, missed=missed)
     assert [one.partition(" ")[0] for one in told] == ["pkg_cuda", "pkg._ops_C"]
+    assert [(said.partition(" ")[0], *at) for said, *at in missed] == [("pkg_cuda", str(project / "s.py"), 1)]
     elsewhere = tmp_path_factory.mktemp("installed")
     (elsewhere / "other.py").write_text("import other_cuda\n")
     monkeypatch.syspath_prepend(str(elsewhere))
@@ -72,6 +74,14 @@ def test_what_is_an_extension_by_its_name_needs_no_declaration(
         run(project, "import other", monkeypatch)
     with pytest.raises(ModuleNotFoundError, match="pkg_cudart"):
         run(project, "import pkg_cudart", monkeypatch)
+
+
+def test_an_extension_that_no_build_names_is_not_seen(project: Path) -> None:
+    """It may be a dependency with kernels of its own: the program goes on, and the run does not pass."""
+    (project / "s.py").write_text(f"{UNDECLARED}import os\nos.fork()\nimport other_cpp\n")
+    found = trace_script("s.py", launch=False, cwd=str(project), timeout_s=60)
+    told = [(one.kind, one.message.partition(" ")[0], one.where and one.where.line) for one in found.failures]
+    assert told == [("missing", "pkg_cuda", 1), ("missing", "other_cpp", 5)]
 
 
 def test_a_package_of_the_checkout_needs_no_install_where_nothing_is_launched(tmp_path: Path) -> None:
@@ -86,11 +96,17 @@ def test_a_package_of_the_checkout_needs_no_install_where_nothing_is_launched(tm
 
 
 def run(
-    project: Path, script: str, monkeypatch: pytest.MonkeyPatch, names: dict[str, Any] | None = None
+    project: Path,
+    script: str,
+    monkeypatch: pytest.MonkeyPatch,
+    names: dict[str, Any] | None = None,
+    missed: list[tuple[str, str, int]] | None = None,
 ) -> list[str]:
-    """Run a script with a stand-in in this process; what it told, and its `names`."""
+    """Run a script with a stand-in in this process; what it told, its `names`, and what it `missed`."""
     told: list[str] = []
-    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, _Unbuilt(project.resolve(), told.append)])
+    keep: list[tuple[str, str, int]] = [] if missed is None else missed
+    finder = _Unbuilt(project.resolve(), told.append, lambda *one: keep.append(one))
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, finder])
     monkeypatch.syspath_prepend(str(project))
     path = project / "s.py"
     path.write_text(script)
