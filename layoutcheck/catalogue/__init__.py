@@ -124,7 +124,8 @@ def _of_entries(
     about = laws.told(text, first.entry, lawless=lawless) if prose else laws.beside(text, first.entry)
     about = () if not prose and (lawless or where.world == origin.COMPILER) else about
     read = symptoms.read(folded) if prose else ()
-    return [replace(first, facts=(*first.facts, *read, *about)), *rest]
+    ordered = laws.ordered(text, first.entry) if prose and first.entry in _OPEN else ""
+    return [replace(first, cause=ordered or first.cause, facts=(*first.facts, *read, *about)), *rest]
 
 
 def _apart(ordered: list[matching.Match]) -> list[matching.Match]:

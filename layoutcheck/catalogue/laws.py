@@ -11,7 +11,7 @@ from collections import Counter
 from itertools import chain
 from typing import NamedTuple
 
-from layoutcheck.catalogue import snippets, whose
+from layoutcheck.catalogue import orders, snippets, whose
 from layoutcheck.catalogue.entry import ELSEWHERE, UNKNOWN, Known
 from layoutcheck.catalogue.law import SHORT, Law, normal, words_of
 from layoutcheck.catalogue.tables.laws import LAWS
@@ -33,6 +33,10 @@ _SAYS, _MOST_SAYS, _RARE = 0.3, 1.0, 3  # of a word of the law itself, of all of
 _NONE, _REFUSED = "ask", "build"
 _REFUSES = re.compile(
     r"(?i)\b(?:fail(?:s|ed|ing)?|refus\w+|reject\w+|error|asserts?|assertion|unsupported|cannot|can't|(?:does|do|did|will|would)(?: not|n't) (?:compile|build|work|accept|support)\w*|not (?:supported|allowed|possible))\b"
+)
+_UNORDERED = ("hang", "slow")
+_OF_LAYOUT = re.compile(
+    r"(?i)swizzl|\blayout|\bstride|transpos|permut|\bmajor\b|multicast|descriptor (?:field|offset)|\bLBO\b|elect"
 )
 _KINDS = {
     "wrong": ("symptom.wrong", "results-differ", "symptom.nothing-ran"),
@@ -93,14 +97,23 @@ def kind(entry: Known | None, text: str = "") -> str:
     return next(told, _REFUSED if _REFUSES.search(text) else _NONE)
 
 
+def ordered(text: str, entry: Known) -> str:
+    """The law of the two accesses that a person's text names, where its symptom may follow from their order; "" where none is."""
+    order = None if entry.level == ELSEWHERE or kind(entry, text) in _UNORDERED else orders.told(text)
+    return str(order) if order else ""
+
+
 def told(text: str, entry: Known | None = None, about: str = "", *, lawless: bool = False) -> tuple[str, ...]:
     """What is told of a person's text beside the symptom of its entry: what it says of the cause itself, what its code decides, and the laws.
 
     `about` are the words by which the entry was found; no law is told of one that is `lawless`.
     """
     said = (f"the text itself says: {one}" for one in claims(text))
-    found = [] if lawless or (entry and entry.level == ELSEWHERE) else find(text, kind(entry, text))
-    if not found and entry and entry.level == UNKNOWN:
+    lawless |= bool(
+        entry and (entry.level == ELSEWHERE or (ordered(text, entry) and not _OF_LAYOUT.search(text)))
+    )
+    found = [] if lawless else find(text, kind(entry, text))
+    if not found and not lawless and entry and entry.level == UNKNOWN:
         found = nearest(text, about)
     return (*said, *snippets.facts(text), *map(str, found))
 

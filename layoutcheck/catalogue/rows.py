@@ -1,4 +1,4 @@
-"""The rows of the text files that hold the catalogue: `tables/`, `reasons/` and `meanings/`.
+"""The rows of the text files that hold the catalogue: `tables/`, `reasons/`, `meanings/` and `orders/`.
 
 A row is a block of lines, apart from the next by an empty one. Its first line is `[name] traits`, where it has a name; each of
 the others is `field: value`, and goes on in lines that begin with two spaces. A line that begins with `#` is a comment.

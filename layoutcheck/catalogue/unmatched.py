@@ -246,5 +246,6 @@ def _of_prose(
         *(named.documented(text) if first[0] in tables.TOPICS else ()),
         *symptoms.layouts(folded),
     )
+    ordered = laws.ordered(text, first[0])
     lawless = first[0] in tables.TOPICS and not facts
-    return replace(answer, facts=facts, cause=_LAWLESS if lawless else answer.cause)
+    return replace(answer, facts=facts, cause=ordered or (_LAWLESS if lawless else answer.cause))

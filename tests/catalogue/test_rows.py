@@ -17,6 +17,7 @@ FIELDS = {
     "tables": {"pattern", "title", "cause", "remedy", "example", "codes"},
     "reasons": {"words", "where", "cause", "helps"},
     "meanings": {"words", "cause", "helps"},
+    "orders": {"words", "says", "source"},
 }
 PATTERNS = {"pattern", "words", "where"}
 FILES = sorted(path for folder in FIELDS for path in (FOLDER / folder).glob("*.txt"))

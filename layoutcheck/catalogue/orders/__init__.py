@@ -1,0 +1,95 @@
+"""Who writes and who reads, by which instruction, in a person's sentences, and the law of what must stand between the two.
+
+The actors and the laws of their pairs are rows of `pairs.txt`. A text names a pair where both actors stand in it and its
+words are about order; of several pairs the one whose actors stand closest together is told.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from typing import NamedTuple
+
+from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.rows import rows
+
+_ABOUT = re.compile(
+    r"(?i)\b(?:races?|racy|hazards?|WAR|RAW|WAW|(?:some|at )times|random\w*|intermittent\w*|non-?determin\w*|flak\w+|occasional\w*|stale|garbage|incomplete|in[ -]flight|fence\w*|\w*barriers?|_*sync\w*|\w*waits?|waiting|then|signal\w*|order(?:ed|ing)?|overwrit\w+|now and then|(?:run|time|turn) to (?:run|time|turn)|releas\w+|arriv\w+|reus\w+|still|missing|async\w*)\b"
+)  # of order in time
+_AGAIN = re.compile(
+    r"(?i)\b(?:next|again|re-?us\w+|over(?:writ|lap)\w*|overwrote|refill\w*|previous|later|still|WAR|free[sd]?|releas\w+|recycl\w+|in[ -]flight|ping-?pong|turns?|iterations?|loop\w*)\b"
+)  # of what is written when it has been read
+_TURNED = re.compile(
+    r"(?i)\b(?:after|behind|once|follows)\b"
+)  # between two events of which the second is first
+_BEFORE = re.compile(r"(?i)\bbefore\b")
+_SPOKEN = 700  # characters between two actors of one story
+
+
+class Order(NamedTuple):
+    """The law of a pair: who makes the first access and who the second, what must stand between, and its source."""
+
+    first: str
+    second: str
+    says: str
+    source: str
+    reuse: bool
+
+    def __str__(self) -> str:
+        return f"{self.called(self.second)} ({self.source})"
+
+    def called(self, second: str) -> str:
+        """The law, with what it calls the second access."""
+        return self.says.replace("{second}", second)
+
+
+class Actor(NamedTuple):
+    """How sentences name who accesses memory; and how much farther off that counts, where other things are named so."""
+
+    words: Words
+    apart: int
+
+
+def _read() -> tuple[dict[str, Actor], dict[tuple[str, str], Order]]:
+    actors, pairs = dict[str, Actor](), dict[tuple[str, str], Order]()
+    for row in rows("orders/pairs.txt"):
+        first, _, others = row.name.partition(" > ")
+        if not others:
+            actors[first] = Actor(Words(row.field("words")), int(row.traits or 0))
+        for second in filter(None, others.split(", ")):
+            says = Order(first, second, row.field("says"), row.field("source"), "reuse" in row.traits)
+            pairs[first, second] = says
+    return actors, pairs
+
+
+ACTORS, ORDERS = _read()
+
+
+def told(text: str) -> Order | None:
+    """The law of the two accesses that a text tells of; None where it names no pair, or does not speak of order."""
+    if not _ABOUT.search(text):
+        return None
+    lowered = text.lower()
+    events = [
+        (match.start(), match.end(), name)
+        for name, actor in ACTORS.items()
+        if actor.words.may_match(lowered)
+        for match in actor.words.pattern.finditer(text)
+    ]
+    found = [
+        (max(right[0] - left[1], 0) + ACTORS[left[2]].apart + ACTORS[right[2]].apart, order)
+        for left, right in combinations(sorted(events), 2)
+        if left[2] != right[2] and right[0] - left[1] < _SPOKEN and (order := _of(left, right, text))
+    ]
+    return min(found, key=lambda one: one[0])[1] if found else None
+
+
+def _of(left: tuple[int, int, str], right: tuple[int, int, str], text: str) -> Order | None:
+    """The law of two events of a text, in the order in which it tells them, unless its words turn that."""
+    between = text[left[1] : right[0]]
+    turned = _TURNED.search(between) is not None and not _BEFORE.search(between)
+    names = (right[2], left[2]) if turned else (left[2], right[2])
+    order, other = ORDERS.get(names), ORDERS.get(names[::-1])
+    if order and other and order.reuse != bool(_AGAIN.search(text)):
+        return other
+    return order or other
