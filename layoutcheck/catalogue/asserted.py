@@ -1,13 +1,15 @@
 """What a C++ assertion that fails has in its condition, evaluated: `size<1>(B) == size<2>(C)` is 3 against 2.
 
 The compiler prints the template arguments of the innermost instantiation, `[with BLayout=cute::Layout<...>]`. A tensor of CuTe
-is named after them: `B` or `rB` has the layout `BLayout`, `src` has `SrcLayout`. What neither binds has no value here.
+is named after them: `B` or `rB` has the layout `BLayout`, `src` has `SrcLayout`. A number that the function itself makes is named
+after a mode of its tile: `Tile_N` is size<1>(TileShape_MNK{}). What none of them binds has no value here.
 """
 
 from __future__ import annotations
 
 import ast
 import operator
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -22,6 +24,11 @@ _OPERATORS: dict[type[ast.AST], Any] = {
     ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.eq, ast.IsNot: operator.ne,
 }  # fmt: skip
 _SIZES = {"size": algebra.size, "rank": algebra.rank, "tuple_size": algebra.rank}
+_MADE = re.compile(
+    r"(?:k|b|static_)?(?P<of>Tile|BLK|CTA|Cta|Block|block|EPI|Epi|EpiTile|epi_tile|tile)?_?(?P<mode>[MNKmnk])"
+)
+_TILES = re.compile(r"(?:Cta)?TileShape(?:_?MNK?)?|(?:Cta|CTA|Block)(?:Tile|Shape)(?:_?MNK?)?")
+_EPILOGUES = re.compile(r"Epi(?:logue)?Tile(?:Shape)?(?:_?MN)?")
 _MEASURES = {*_SIZES, "shape", "stride", "get", "sizeof", "sizeof_bits"}
 
 
@@ -33,7 +40,7 @@ def given(test: ast.expr, folded: str) -> list[str]:
     broken = [one for value, one in found if value is False] or [one for value, one in found if value is None]
     values = {term(node): _value(node, types) for part in broken for node in _operands(part)}
     shown = {
-        name: str(value).replace(" ", "").replace(",)", ")")
+        name: str(value).replace(" ", "").replace(",)", ")") + _origin(name, types)
         for name, value in values.items()
         if value is not None
     }
@@ -58,7 +65,7 @@ def _evaluated(node: ast.AST, types: dict[str, cpp_types.Type]) -> Any:
         case ast.Constant():
             return node.value
         case ast.Name():
-            return _of_type(_type(node.id, types))
+            return _of_type(_type(node.id, types) or _made(node.id, types)[1])
         case ast.Attribute(value=of, attr="value" | "rank" as name) if _value(of, types) is not None:
             found = _value(of, types)
             return found if name == "value" else algebra.rank(found)
@@ -98,6 +105,24 @@ def _type(name: str, types: dict[str, cpp_types.Type]) -> cpp_types.Type | None:
     side = {"src": "S", "dst": "D"}.get(name, "?")
     found = (types.get(f"{one}Layout") for one in (name, name.title(), side, last))
     return types.get(name) or next(filter(None, found), None)
+
+
+def _made(name: str, types: dict[str, cpp_types.Type]) -> tuple[str, cpp_types.Type | None]:
+    """The tile after one of whose modes a number is named that the function makes, and that mode; "" where no or more than one is."""
+    found = _MADE.fullmatch(name)
+    mode = "MNK".index(found["mode"].upper()) if found and found["of"] else 3
+    tiles = _EPILOGUES if found and (found["of"] or "").lower().startswith("epi") else _TILES
+    named = {
+        one: type_.args for one, type_ in types.items() if tiles.fullmatch(one) and mode < len(type_.args)
+    }
+    sizes = {args[mode] for args in named.values()}
+    return (next(iter(named)), sizes.pop()) if len(sizes) == 1 else ("", None)
+
+
+def _origin(name: str, types: dict[str, cpp_types.Type]) -> str:
+    """What is said of a value that its name alone gives."""
+    tile = _made(name, types)[0] if _type(name, types) is None else ""
+    return f" (of {tile}, by its name)" if tile else ""
 
 
 def _of_type(type_: cpp_types.Type | None) -> Any:

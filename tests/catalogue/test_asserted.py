@@ -39,6 +39,11 @@ def text(header: str, said: str, condition: str, instance: str, call: str = "") 
          "the size of mode 0 of TileShape is 96 and the size of mode 0 of Atom is 64"),
         ("MajorB == GMMA::Major::K", "MajorB=cute::SM90::GMMA::Major::MN", "here MajorB is MN."),
         ("Stages == 0", "Stages=1, Element=cutlass::half_t", "here Stages is 1."),
+        ("Tile_N % 128 == 0", "TileShape_MNK=cute::tuple<cute::_128, cute::_32, cute::_64>", "here Tile_N is 32 (of TileShape_MNK, by its name)."),
+        ("CTA_M == 64 || CTA_M == 32", "TileShape_MNK=cute::tuple<cute::C<128>, cute::_32, cute::_64>, EpilogueTile=cute::tuple<cute::_64, cute::_32>",
+         "here CTA_M is 128 (of TileShape_MNK, by its name)."),
+        ("EPI_N <= 32", "TileShape_MNK=cute::tuple<cute::_128, cute::_32, cute::_64>, EpilogueTile=cute::tuple<cute::_64, cute::_48>",
+         "here EPI_N is 48 (of EpilogueTile, by its name)."),
     ],
 )  # fmt: skip
 def test_operands_are_evaluated(condition, instance, told):
@@ -53,6 +58,9 @@ def test_operands_are_evaluated(condition, instance, told):
     [
         ("Tile_N % 8 == 0", "Tile=cute::tuple<cute::_64, cute::_8>"),  # made in the function: not bound
         ("rank(tA) == Int<2>{}", "T=float"),
+        ("CTA_M == 64", "TileShape=cute::tuple<cute::_128, cute::_64>, CtaTileShape_MNK=cute::tuple<cute::_256, cute::_64>"),  # which?
+        ("BLK_K % 64 == 0", "TileShape_MN=cute::tuple<cute::_128, cute::_64>"),  # no third mode
+        ("M == 64", "TileShape=cute::tuple<cute::_128, cute::_64>"),  # the problem's or the tile's
         ("size(src) == 8", "SLayout=cute::Layout<cute::_8, cute::_1>"),  # it would hold: another src is meant
         ("size(A) == size(B)", "ALayout=cute::Layout<cute::tuple<int, cute::_4>>"),  # of the run
         ("Shape::kM % Warp::kM == 0", "Shape=cutlass::gemm::GemmShape<128, 96, 32>, Warp=cutlass::gemm::GemmShape<64, 64, 32>"),
