@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from layoutcheck.algebra import composition, parse_layout
-from layoutcheck.catalogue import cpp_types, devices, results
+from layoutcheck.catalogue import conditions, cpp_types, devices, results
 from layoutcheck.errors import InputError
 
 _COMPOSITION = re.compile(
@@ -54,6 +54,16 @@ _ASKS = (
     (re.compile(r"\bUTC[A-Z]*MMA|\btcgen05\.(?:mma|cp)\b"), "a tcgen05 instruction", "its descriptors name shared addresses that are multiples of 16 (of the swizzle's atom, 128 to 1024), tensor memory is allocated, and all of its kind in a kernel are of one cta_group"),
     (re.compile(r"\b(?:LD|ST)[GSL]?(?:\.\w+)*\.128\b"), "an access of 16 bytes", "its address is a multiple of 16"),
 )  # fmt: skip
+_ASSERTED = re.compile(
+    r"[Aa]ssertion [`'\"](?P<condition>.{2,200}?)(?: && \\?\"(?P<said>[^\"]{5,200})\"?\\?)?[`'\"] failed"
+)
+_REPLAYED = re.compile(
+    r"(?i)cuda_?graphs?\b.{0,60}\breplay|graph\.replay\(|replay\w* (?:of )?(?:the |a )?(?:cuda )?graph"
+)
+_REPLAY = "a replay of a CUDA graph uses the addresses, extents and tensor maps of the capture: a workspace or an input that was freed, moved or resized since then (or lives in a pool that another graph reuses) is such an address; where the same call is right without the graph, look at what the launch got at its capture"
+_MADE = re.compile(
+    r"\b(?:torch\.(?:tensor|as_tensor|from_numpy|zeros|ones|empty|full|arange|randn?|randint)|np\.\w+)\((?:[^()]|\([^()]*\)){0,200}\)(?!\.(?:cuda|to)\()"
+)
 _NO_RACE = "racecheck found no hazard, and it watches shared memory alone: a race between blocks, through global memory, stays unseen"
 
 
@@ -76,6 +86,7 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
     )
     if name.startswith((*_ON_THE_GPU, *_BUILT)):
         return (
+            *(asserted(folded) if name == "cuda.assert" else pointers(folded)),
             *told,
             *kernel(folded),
             *asked(folded),
@@ -118,6 +129,23 @@ def asked(folded: str) -> tuple[str, ...]:
     found = ((words.search(folded), name, what) for words, name, what in _ASKS)
     named = min(((match.start(), match[0], name, what) for match, name, what in found if match), default=None)
     return (f"the text names {named[1]}: of {named[2]} {named[3]}",) if named else ()
+
+
+def asserted(folded: str) -> tuple[str, ...]:
+    """What the assertion of a kernel says that has failed."""
+    found = _ASSERTED.search(folded)
+    if found is None:
+        return ()
+    said = f", that is: {found['said']}" if found["said"] else ""
+    words = conditions.in_words(found["condition"]) or found["condition"]
+    return (f"what has to hold, and does not: {words}{said}",)
+
+
+def pointers(folded: str) -> tuple[str, ...]:
+    """Where the text itself hands a kernel an address that its GPU does not have: of the host, or of a graph's capture."""
+    made = next((one[0] for one in _MADE.finditer(folded) if "device" not in one[0]), "")
+    host = f"{made} is memory of the host, unless a default device is set: a kernel that gets its address faults; give device='cuda'"
+    return (*((host,) if made else ()), *((_REPLAY,) if _REPLAYED.search(folded) else ()))
 
 
 def kernel(folded: str) -> tuple[str, ...]:

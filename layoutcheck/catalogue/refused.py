@@ -35,6 +35,12 @@ def _kind(name: str, words: str, cause: str, helps: str = "") -> Meaning:
 # In order: the first whose words are in the message is its kind.
 KINDS = (
     _kind("divisor", r"(?:division|modulo) (?:or modulo )?by zero", "A divisor is 0: an extent, a tile or a count of stages that came out empty.", "Print the operands of the division before the line"),
+    _kind("number", r"convert float (?:NaN|infinity)|does not fit in|too large for a|exactly representable",
+          "A number of Python has no place in the type that it gets: it is not finite, or beyond the type's range.",
+          "Print the number, and give it a wider type (cutlass.Int64), or one in range"),
+    _kind("value", r"must be (?:in [\[{(]|within|['\"]|between|[0-9]+ or [0-9]|one of|either|a (?:positive|non-?negative|multiple)|[<>]=? ?-?[0-9])|out of range: must|must fit in|\bencodes\b.{0,80}must be a multiple|expected a (?:boolean|base-10)",
+          "A parameter has a value beyond those that the message names.",
+          "Take a value that the message names"),
     _kind("missing", r"to be provided|must be provided|is required|are required|is missing|missing (?:required )?arg|\bneeds (?:pass|an?)\b|bind arguments|must be set|not set",
           "An argument that this operation cannot do without was not given, or is of another type."),
     _kind("argument", r"expect(?:ed|s)? (?:an? )?(?:Shape|Coord|Stride|Tile|Tiler|IntTuple|Layout|Tensor|Pointer|input of type|int|str|float|bool)\b"
@@ -64,7 +70,7 @@ KINDS = (
           "The operation belongs to other architectures than the target of this compile."),
     _kind("region", r"outside the region|does not dominate",
           "A value is used outside of the function, branch or loop that makes it."),
-    _kind("operands", r"[0-9] (?:coord\w*|src|dst|source|destination|input|output|tensors?)\b(?: \([^)]{1,40}\))? ?(?:operands?|coordinates?)?|index tensor|coord(?:inate)? ?tensor|memref need be|[0-9] coord operands"
+    _kind("operands", r"(?<![\w.])[0-9] (?:coord\w*|src|dst|source|destination|input|output|tensors?)\b(?: \([^)]{1,40}\))? ?(?:operands?|coordinates?)?|index tensor|coord(?:inate)? ?tensor|memref need be|[0-9] coord operands"
           r"|tensors? for operand|memref for operand|operands? [A-D]\b, but gets|rest modes of (?:sf|lut)",
           "The operation has forms with other operands: TMA in tile, im2col, gather4 and scatter4 mode differ in coordinates and index tensors, a block-scaled MMA takes "
           "scale factors beside A and B.",
@@ -107,12 +113,15 @@ KINDS = (
     _kind("size", r"same size|size mismatch|(?:must|to) be the same|same shape|compatible shape|[ABCD]'s [MNK]|must match|do not match|"
           r"(?<!length )does not match|mismatch|\bequal|same rest modes|expected by|fragment expects|== ?1\b|all ones",
           "Two operands have different extents where the operation pairs them."),
+    _kind("together", r"only (?:valid|allowed) (?:with|for|as|in)|\bforbids\b|requires (?:an explicit|random_bits|scope|shape|a src_format|the second)|is incompatible with|cannot be combined|exactly one of",
+          "Two options of the call do not go together: one of them asks for the other, or excludes it.",
+          "Give both, or leave the one out: the message names them"),
     _kind("choice", r"one of|valid options|supported (?:values|types)|between [\w-]+ and|<= ?\w+ ?<=|power of (?:2|two)|pow(?:er)? of 2|only supports"
           r"|rounding mode|needs? (?:to )?be\b|specific TMEM layout|only support|expected (?:row|column) layout|requires (?:specifying|multicast|two|one)\b|requires an? "
           r"|not (?:a valid|supported|accepted|allowed)|(?:n't|not) support|failed to satisfy constraint|unsupported|unrecognized|unknown|invalid|to be |should be|greater than|less than|at (?:most|least)|positive|exceed|multiple of|must be",
           "A parameter has a value that the operation does not have.",
           "Take a value that the message names; where it names none, the function's documentation has them: help(function)"),
-    _kind("pass", r"failed to verify that|[Ff]ailed to (?:perform|rewrite|convert|infer|construct|compute|extract|resolve|apply|config|get|determine|generate|partition|verify operands)|cannot (?:rematerialize|find \w+ for|update external)"
+    _kind("pass", r"failed to verify that|[Ff]ailed to (?:perform|rewrite|convert|infer|construct|compute|extract|resolve|apply|config|get(?! CUDA)|determine|generate|partition|verify operands)|cannot (?:rematerialize|find \w+ for|update external)"
           r"|analysis for function|partitioning chain|to belong to a function|ancestor cute",
           "A pass of the compiler meets operands that it cannot follow to where they are made.",
           "Use atoms, layouts and tensors in the function that makes them, not behind a branch, a loop or a call; where that does not help, report it to NVIDIA/cutlass"),

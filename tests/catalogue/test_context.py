@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (texts as they are printed)
 """What ptxas says is told by its kind; what the rest of a text shows or rules out stands beside the cause."""
 
 from __future__ import annotations
@@ -159,3 +160,35 @@ def test_a_product_beyond_32_bits_is_computed() -> None:
 def test_the_extents_of_a_gemm_are_no_index(product: str, wraps: bool) -> None:
     told = answers(f"CUDA error: an illegal memory access was encountered, for {product}")[0].facts
     assert any("it wraps to another place" in one for one in told) == wraps
+
+
+FAULT = "CUDA error: an illegal memory access was encountered"
+
+
+def test_an_assertion_of_a_kernel_is_told() -> None:
+    text = 'CUDA error: device-side assert triggered\nGroupMM.cuh:64: block: [0,0,0] Assertion `delta % align == 0 && "a multiple of 16"` failed.'
+    assert "delta is a multiple of align, that is: a multiple of 16" in facts(text)
+    assert facts("CUDA error: device-side assert triggered") == ""
+
+
+@pytest.mark.parametrize(
+    ("call", "part"),
+    [
+        ("gemm(x, torch.tensor([1433, 27], dtype=torch.int32), 1536)", "torch.tensor([1433, 27], dtype=torch.int32) is memory of the host"),
+        ("it is inside entry.cudagraph.replay(), eager mode is right", "addresses, extents and tensor maps of the capture"),
+    ],
+)  # fmt: skip
+def test_an_address_that_the_gpu_does_not_have_is_seen_in_the_text(call: str, part: str) -> None:
+    assert part in facts(f"{call}\n{FAULT}")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "gemm(x, torch.tensor([1, 2], device='cuda'))",
+        "gemm(x, torch.randn(4, (8)).cuda())",
+        "gemm(x, torch.zeros(4).to(dev))",
+    ],
+)
+def test_a_tensor_of_the_gpu_is_no_cause(call: str) -> None:
+    assert "of the host" not in facts(f"{call}\n{FAULT}")

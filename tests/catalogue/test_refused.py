@@ -20,7 +20,7 @@ KINDS = {
     "expects target shape and order operands have same rank, but got (128,64) vs (0,1,2)": "rank",
     "cta_layout_vmnk must be rank 4, but got (2,1):(1,0)": "rank",
     "expects rank-3 MNK atom layout, but got (2,2):(1,2)": "rank",
-    "failed to verify that rank must be a positive integer": "choice",
+    "failed to verify that rank must be a positive integer": "value",
     "Alignment must be a power of 2": "choice",
     "size must be non-negative": "choice",
     "expects the M-mode to be 64 or 128, but got 96": "choice",
@@ -57,6 +57,14 @@ KINDS = {
     "when using `!cute_nvgpu.atom.universal_copy`, copy_bits must not be 0.": "atom",
     "expects block layout to have 128B 1st mode, but got": "layout",
     "unable to recast layout": "algebra",
+    "Signed integer literal 300 does not fit in i8": "number",
+    "Cannot convert float NaN to integer": "number",
+    "num_columns must be between 32 and 512, and must be pow of 2 except for arch-specific exceptions (sm_107), but got 48": "value",
+    "n_dim=12 out of range: must be a multiple of 8 in [8, 256]": "value",
+    "Invalid value for environment variable CUTE_DSL_X=a. Expected a base-10 integer": "value",
+    "sparse_id2 must be in [0, 3], got 4": "value",
+    "Unsupported block-scaled tcgen05 input dtype: f64": "element type",  # the 5 is no count of inputs
+    "tcgen05.ld: offset is only valid for '16x32bx2', not '32x32b'": "together",
 }
 
 
