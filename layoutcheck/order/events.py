@@ -32,7 +32,7 @@ from layoutcheck.dsl.lowered.evaluate import (
     prepare,
     tag,
 )
-from layoutcheck.dsl.lowered.flow import Flow, Maker
+from layoutcheck.dsl.lowered.flow import Flow, Maker, Turns
 from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.order import accumulators, loads
@@ -128,7 +128,6 @@ class Program:
             for op, m in kernel.meanings.items()
         ]
         self.machine, self.flow = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
-        self.flow.consecutive = True
         self.recorder = Recorder(self.machine, self.flow, kernel.meanings, Watched(launch), sites=sites)
         self.flow.translate, self.flow.either = self.recorder.step, self.recorder.either
         self.flow.control = {name: self._noticed(maker) for name, maker in self.flow.control.items()}
@@ -146,8 +145,9 @@ class Program:
         machine.restart(watched.launch, self.known)
         reasons.taken = INPUT if contents is not None else frozenset()
         flow.restart()
-        flow.tick, flow.most_turns = budget.check, dict.fromkeys(self.tiles, tiles)
-        flow.most_guessed = dict.fromkeys(self.schedulers, guessed)
+        flow.tick = budget.check
+        most, loaded = dict.fromkeys(self.tiles, tiles), dict.fromkeys(self.schedulers, guessed)
+        flow.turns = Turns(True, most=most, guessed=loaded)
         self.recorder.restart(watched, tiles, contents, kernel.whole, kernel.both)
         enter(kernel.operation, machine, flow, kernel.given, kernel.types)
         with np.errstate(all="ignore"):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Launched, prepare, run_kernel
-from layoutcheck.dsl.lowered.flow import Flow, Maker
+from layoutcheck.dsl.lowered.flow import Flow, Maker, Turns
 from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.needed import NUMBER, terminator
 from layoutcheck.dsl.lowered.record import Number
@@ -96,7 +96,7 @@ class Bare:
         self._lost: set[Any] = set(suspects.escaped)
         self.inner, self.flow.translate = self.flow.translate, self._step
         self.flow.control = {name: self._guarded(maker) for name, maker in self.flow.control.items()}
-        self.flow.consecutive = True
+        self.flow.turns = Turns(every=True)
         for value, slot in self.slots.items():
             if self.slice.levels.get(value) != NUMBER:
                 self.machine.provenance[slot] = 0

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.dsl.lowered.evaluate import enter, prepare
+from layoutcheck.dsl.lowered.flow import Turns
 from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES, is_memory
 from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.needed import NUMBER, Needed
@@ -102,7 +103,6 @@ class _Steps:
         roots += [(op, m.needs, []) for op, m in kernel.meanings.items()]
         machine, flow = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
         self.machine, self.flow = machine, flow
-        flow.consecutive = True
         self.tracker = Tracker(machine, flow.slots, flow.translate, _addresses(kernel), kernel.meanings)
         flow.translate = partial(_step, self.tracker)
         self.recorder = Recorder(machine, flow, kernel.meanings, Watched(launch), 1)
@@ -117,7 +117,7 @@ class _Steps:
         machine, flow, tracker, watched = self.machine, self.flow, self.tracker, Watched(launch)
         machine.restart(launch, self.known)
         flow.restart()
-        flow.tick, flow.most_turns = budget.check, dict.fromkeys(self.tiles, tiles)
+        flow.tick, flow.turns = budget.check, Turns(True, most=dict.fromkeys(self.tiles, tiles))
         self.recorder.restart(watched, 1)
         tracker.restart(watched)
         enter(kernel.operation, machine, flow, kernel.given, kernel.types)

@@ -16,6 +16,7 @@ import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Launched, prepare, run_kernel
+from layoutcheck.dsl.lowered.flow import Turns
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory, numbers_and_data
 from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.types import CLUSTER, GLOBAL, SHARED, parse_type
@@ -63,8 +64,9 @@ class Gaps:
         roots = [(op, numbers_and_data(op)[0], []) for op in self.accesses]
         self.machine, self.flow = prepare(self.kernel, self.launch, roots, recorded=lambda _op: "")
         self._rely, self._inner = rely, self.flow.translate
-        self.flow.translate, self.flow.consecutive, self.flow.tick = self._step, True, tick
-        self.flow.most_turns = {op: turns for op in self.kernel.walk() if op.name == "scf.while"}
+        self.flow.translate, self.flow.tick = self._step, tick
+        whiles = [op for op in self.kernel.walk() if op.name == "scf.while"]
+        self.flow.turns = Turns(True, most=dict.fromkeys(whiles, turns))
         run_kernel(self.kernel, self.machine, self.flow, launched, types)
         self.sure &= not self.machine.notes and not self.flow.cut
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from layoutcheck.dsl.lowered.arguments import EXTENTS, Extent, Numbers
 from layoutcheck.dsl.lowered.evaluate import Launched, launch_of, name_of
+from layoutcheck.dsl.lowered.flow import Turns
 from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.lowered.spaces import in_object
@@ -228,7 +229,8 @@ class _Runs:
     def _went(self, run: Bare, launched: Launched) -> Bare:
         kernel = self.grid.kernel
         run.flow.tick = self.budget.check
-        run.flow.most_turns = {op: _MOST_TURNS for op in kernel.walk() if op.name == "scf.while"}
+        whiles = [op for op in kernel.walk() if op.name == "scf.while"]
+        run.flow.turns = Turns(True, most=dict.fromkeys(whiles, _MOST_TURNS))
         run.go(launched, self.grid.types.get(name_of(kernel), []))
         return run
 

@@ -21,7 +21,7 @@ import numpy as np
 from layoutcheck.dsl.lowered.arguments import EXTENTS, OTHERS, Extent, Numbers, dynamic_layout, instantiate
 from layoutcheck.dsl.lowered.branches import BRANCHES
 from layoutcheck.dsl.lowered.contents import RandomMemory, RandomOperations
-from layoutcheck.dsl.lowered.flow import Flow
+from layoutcheck.dsl.lowered.flow import Flow, Turns
 from layoutcheck.dsl.lowered.held import Memory as Bytes
 from layoutcheck.dsl.lowered.held import memories
 from layoutcheck.dsl.lowered.instructions import WRITERS, is_access, numbers_and_data
@@ -112,11 +112,11 @@ def evaluate_kernel(
 ) -> Evaluated:
     """One kernel, with its launch and arguments as the host computes them, where that is known.
 
-    `least_turns` as in `Flow`.
+    A loop whose end rests on what only a run knows has `least_turns` at least.
     """
     how = launch_of(kernel, launch)
     machine, run = prepare(kernel, how)
-    run.least_turns = least_turns
+    run.turns = Turns(least=least_turns)
     run_kernel(kernel, machine, run, launch, types)
     present = frozenset(t for op in kernel.walk() if (t := tag(op)) and is_access(op))
 

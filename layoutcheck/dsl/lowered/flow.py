@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
 
@@ -16,19 +17,37 @@ from layoutcheck.sources.mlir import Value as SsaValue
 Maker: TypeAlias = "Callable[[Flow, Operation, bool], Step]"
 
 
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Which turns of loops run in full; of a loop that is not `whole`, the first, the second and the last.
+
+    With `every` all turns of all loops do, in order, but those of the loops `ends_only`. Then a loop whose
+    number of turns rests on a loaded value has one, or as many as `guessed` says; a loop of `most` has no
+    more than it says; and with `until_repeated` a loop runs in full until a turn begins as one before it did.
+    A loop whose end rests on what only a run knows has `least` turns at least, as with other numbers.
+    """
+
+    every: bool = False
+    ends_only: Collection[Operation] = ()
+    until_repeated: bool = False
+    most: Mapping[Operation, int] = field(default_factory=dict)
+    guessed: Mapping[Operation, int] = field(default_factory=dict)
+    least: int = 0
+
+    def whole(self, loop: Operation) -> bool:
+        """Whether all turns of a loop run in full, however many they are."""
+        return self.every and loop not in self.ends_only
+
+
 class Flow:
     """Turns blocks into lists of steps; `translate` makes the step of an operation without regions.
 
     `control` makes those of branches and loops, by the operation's name. `full` is what a run needs, `fast`
     gives what carries state through loops, which many runs never ask for. `tags` gives the tag under which an
-    operation is recorded, `made_by` that of what it was lowered from. `consecutive` runs all iterations of
-    all loops in full, in order, but those of `ends_only`; a loop that ends by a loaded value is run
-    once, or as often as `most_guessed` says, and a loop of `most_turns` no more often than it says. With
-    `each_once` besides, a loop whose turns repeat what they do runs in full until then. A loop whose end
-    rests on what only a run knows has `least_turns` at least, as with other numbers. `shortened` are the
-    loops some of whose turns were not run in full. `left` says what the compiler leaves of a load or store.
-    `tick` is called before every run of a block, and may raise. Both arms of a branch are run wherever
-    `either` says so of what its condition rests on.
+    operation is recorded, `made_by` that of what it was lowered from. `turns` says which turns of loops run
+    in full; `shortened` are the loops some of whose turns did not. `left` says what the compiler leaves of a
+    load or store. `tick` is called before every run of a block, and may raise. Both arms of a branch are run
+    wherever `either` says so of what its condition rests on.
     """
 
     def __init__(
@@ -49,13 +68,9 @@ class Flow:
         self.left = left
         self._translated: dict[Operation, Step] = {}
         self._tags: dict[Any, frozenset[str]] = {}  # in a region
-        self.consecutive = self.each_once = False
-        self.ends_only: Collection[Operation] = ()
+        self.turns = Turns()
         self.tick: Callable[[], None] = _nothing
         self.either: Callable[[int], bool] = _never
-        self.most_turns: dict[Operation, int] = {}
-        self.least_turns = 0
-        self.most_guessed: dict[Operation, int] = {}
         self.restart()
 
     def restart(self) -> None:

@@ -50,7 +50,7 @@ from layoutcheck.dsl.lowered.evaluate import (
     run_kernel,
     tag,
 )
-from layoutcheck.dsl.lowered.flow import Flow
+from layoutcheck.dsl.lowered.flow import Flow, Turns
 from layoutcheck.dsl.lowered.instructions import is_access, numbers_and_data
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.machine import Launch, Machine
@@ -320,8 +320,7 @@ class Grid:
         machine, flow = prepare(self.kernel, how, roots, recorded=recorded)
         machine.overflow = machine.reasons.bit(*OVERFLOW)
         loops = [op for op in self.kernel.walk() if op.name in ("scf.for", "scf.while")]
-        flow.consecutive = True
-        flow.ends_only = {op for op in loops if not whole or self._line(op, flow)}
+        flow.turns = Turns(True, ends_only={op for op in loops if not whole or self._line(op, flow)})
 
         def count() -> None:
             if machine.steps > _MOST_STEPS or machine.kept * how.threads > _MOST_NUMBERS:

@@ -92,7 +92,7 @@ class _For:
 
         A stride may be another number of the host, as a grid's size is: 1.
         """
-        least = self.flow.least_turns
+        least = self.flow.turns.least
         if self.end == inf or not isinstance(start, int) or self.flow.machine.provenance[self.bounds[0]]:
             return least  # a start of the host's may be smaller
         stride = max(1, constant_of(self.op.operands[2]) or 1)
@@ -101,24 +101,8 @@ class _For:
     def _turns(self, trips: Any, count: int, once: Callable[[int, list[Step]], None]) -> None:
         """Its iterations: `count`, of a thread `trips` (an int where all threads have the same)."""
         flow, machine, outer = self.flow, self.flow.machine, self.flow.machine.mask
-        every = count <= self.most or (flow.consecutive and self.op not in flow.ends_only)
-        ends = {0, 1, count - 1} if isinstance(trips, int) else {0, 1, *(trips - 1).tolist()}
-        turns: Any = range(count)
-        if not every and not self.again and not self.quick():  # nothing happens between
-            turns = sorted(k for k in ends if 0 <= k < count)
-        if not self.fast and not every and count > len(ends):
-            flow.shortened.add(self.op)
-        states: set[tuple[int | bytes, ...]] | None = None
-        if flow.each_once and isinstance(trips, int) and not flow.full.arrays:
-            states = set() if self.counter not in flow.full.levels else None
-        for turn, k in enumerate(turns):
-            if _spent(flow, turn):
-                break
-            if states is not None and every:
-                state = _state([machine.values[slot] for _, slot in self.again])
-                every = state not in states
-                states.add(state)
-            steps = self.whole if not self.fast and (every or k in ends) else self.quick()
+        for k, full in self._chosen(trips, count):
+            steps = self.whole if full else self.quick()
             if isinstance(trips, int):
                 once(k, steps)
                 flow.move(self.again)
@@ -127,6 +111,28 @@ class _For:
             machine.mask = mask
             once(k, steps)
             _advance(flow, self.again, mask)
+
+    def _chosen(self, trips: Any, count: int) -> Iterator[tuple[int, bool]]:
+        """The iterations to run, and whether in full; each is asked for once the one before it has run."""
+        flow, values = self.flow, self.flow.machine.values
+        every = count <= self.most or flow.turns.whole(self.op)
+        ends = {0, 1, count - 1} if isinstance(trips, int) else {0, 1, *(trips - 1).tolist()}
+        turns: Iterable[int] = range(count)
+        if not every and not self.again and not self.quick():  # nothing happens between
+            turns = sorted(k for k in ends if 0 <= k < count)
+        if not self.fast and not every and count > len(ends):
+            flow.shortened.add(self.op)
+        alike = flow.turns.until_repeated and isinstance(trips, int)  # turns that carry the same do the same
+        alike &= not flow.full.arrays and self.counter not in flow.full.levels
+        begun = set[tuple[int | bytes, ...]]()
+        for turn, k in enumerate(turns):
+            if _spent(flow, turn):
+                return
+            if every and alike:
+                carried = _state([values[slot] for _, slot in self.again])
+                every = carried not in begun
+                begun.add(carried)
+            yield k, not self.fast and (every or k in ends)
 
 
 class _While:
@@ -144,7 +150,7 @@ class _While:
         self.whole = flow.steps(before, fast), flow.steps(after, fast)
         self.quick = flow.quick(before), flow.quick(after)
         self.tags = frozenset() if fast else flow.tags_in(op.regions[0]) | flow.tags_in(op.regions[1])
-        self.could, self.may = _could_go_on(flow, last[0]), _may_go_on(flow, op, last[0])
+        self.goes_on = _Condition(flow, op, last[0])
 
     def run(self) -> None:
         """Run the loop, and as one that is not reached a body that no thread has met."""
@@ -166,11 +172,9 @@ class _While:
         flow, machine = self.flow, self.flow.machine
         outer, where, ended = machine.mask, machine.iterations, 0
         for k in range(MOST_ITERATIONS + 1):
-            every = flow.consecutive and self.op not in flow.ends_only
-            head, body = (
-                self.whole if not self.fast and (every or k < WHOLE) else (self.quick[0](), self.quick[1]())
-            )
-            if not self.fast and not every and k == WHOLE:
+            full = not self.fast and (k < WHOLE or flow.turns.whole(self.op))
+            head, body = self.whole if full else (self.quick[0](), self.quick[1]())
+            if not full and not self.fast:
                 flow.shortened.add(self.op)
             machine.iterations = (*where, k)
             flow.run(head)
@@ -179,7 +183,7 @@ class _While:
             ended |= bits
             if not self._goes_on(k, bits) or _spent(flow, k):
                 break
-            if flow.consecutive and k and _ends(flow, self.op, k, bits):
+            if flow.turns.every and k and _ends(flow, self.op, k, bits):
                 break
             flow.move(self.onward)
             flow.run(body)
@@ -191,12 +195,10 @@ class _While:
 
     def _goes_on(self, k: int, bits: int) -> bool:
         """Whether any thread has turn `k`; those that have it are the mask then."""
-        flow, machine = self.flow, self.flow.machine
-        inside = number(machine.values[self.condition])
-        if bits and (
-            (k < flow.least_turns and self.could(k)) or (k < flow.most_guessed.get(self.op, 1) and self.may())
-        ):
+        machine = self.flow.machine
+        if bits and self.goes_on.otherwise(k):
             return True
+        inside = number(machine.values[self.condition])
         if isinstance(inside, int):
             return bool(inside & 1)
         mask = inside.astype(bool) if machine.mask is None else machine.mask & inside.astype(bool)
@@ -218,46 +220,50 @@ class _While:
             values[slot], provenance[slot] = value, bits
 
 
-def _could_go_on(flow: Flow, condition: Value) -> Callable[[int], bool]:
-    """Whether a condition can hold in turn k with other numbers of the host: constants may bound its end.
+class _Condition:
+    """What an `scf.while` goes on by: whether it could hold with other numbers than those of this run."""
 
-    What is compared grows by 1 a turn at least: its step may be the host's, as the size of a grid is.
-    """
-    made, machine = condition.definition, flow.machine
-    below = _BELOW.get(integer(made.attributes.get("predicate", "")) or 0) if made is not None else None
-    if made is None or made.name != "arith.cmpi" or below is None:
-        return lambda _: True
-    slot, end = flow.slots[made.operands[0]], most(made.operands[1]) - below
-    first: float = 0
+    def __init__(self, flow: Flow, loop: Operation, condition: Value) -> None:
+        self.flow, self.loop = flow, loop
+        self.parts = flow.slots_of(_comparisons(loop, condition))
+        self.counter, self.end = -1, inf  # the slot that is compared, and the largest number that goes on
+        self.first: float = 0
+        made = condition.definition
+        below = _BELOW.get(integer(made.attributes.get("predicate", "")) or 0) if made is not None else None
+        if made is not None and made.name == "arith.cmpi" and below is not None:
+            self.counter, self.end = flow.slots[made.operands[0]], most(made.operands[1]) - below
 
-    def could(k: int) -> bool:
-        nonlocal first
+    def otherwise(self, k: int) -> bool:
+        """Whether turn `k` is run for numbers that this run does not have, as far as these are followed."""
+        turns = self.flow.turns
+        return (k < turns.least and self._could(k)) or (k < turns.guessed.get(self.loop, 1) and self._may())
+
+    def _could(self, k: int) -> bool:
+        """Whether it can hold in turn `k` with other numbers of the host: constants may bound its end.
+
+        What is compared grows by 1 a turn at least: its step may be the host's, as the size of a grid is.
+        """
+        machine, slot = self.flow.machine, self.counter
+        if slot < 0:
+            return True
         if not k:  # a start of the host's may be smaller
-            first = -inf if machine.provenance[slot] else int(np.min(number(machine.values[slot])))
-        return first + k <= end
+            self.first = -inf if machine.provenance[slot] else int(np.min(number(machine.values[slot])))
+        return self.first + k <= self.end
 
-    return could
+    def _may(self) -> bool:
+        """Whether a loop that ends by what only a run knows could have another turn, and is followed so far.
 
-
-def _may_go_on(flow: Flow, loop: Operation, condition: Value) -> Callable[[], bool]:
-    """Whether a loop that ends by what only a run knows could have another turn, and is followed so far.
-
-    It could if its condition compares numbers that nothing bounds, and what is known of it holds.
-    """
-    parts = flow.slots_of(_comparisons(loop, condition))
-    machine = flow.machine
-
-    def may() -> bool:
-        if flow.most_guessed.get(loop, 1) == 1 or not parts:
+        It could if its condition compares numbers that nothing bounds, and what is known of it holds.
+        """
+        machine = self.flow.machine
+        if self.flow.turns.guessed.get(self.loop, 1) == 1 or not self.parts:
             return False
-        guessed = [machine.reasons.guessed(machine.provenance[slot]) for slot in parts]
-        known = (machine.values[slot] for slot, free in zip(parts, guessed, strict=True) if not free)
+        guessed = [machine.reasons.guessed(machine.provenance[slot]) for slot in self.parts]
+        known = (machine.values[slot] for slot, free in zip(self.parts, guessed, strict=True) if not free)
         if not any(guessed) or not all(isinstance(one, int) and one & 1 for one in known):
             return False
-        flow.machine.notes.add(_GUESSED)
+        machine.notes.add(_GUESSED)
         return True
-
-    return may
 
 
 def _comparisons(loop: Operation, condition: Value) -> list[Value]:
@@ -309,7 +315,7 @@ def _enter_loop(flow: Flow) -> None:
 
 def _spent(flow: Flow, k: int) -> bool:
     """Whether a loop has to end before its iteration `k`."""
-    most = MOST_CONSECUTIVE if flow.consecutive else MOST_STEPS
+    most = MOST_CONSECUTIVE if flow.turns.every else MOST_STEPS
     if k >= MOST_ITERATIONS or (k > 1 and flow.machine.steps - flow.start > most):
         flow.machine.notes.add(CUT_SHORT)
         return True
@@ -319,11 +325,11 @@ def _spent(flow: Flow, k: int) -> bool:
 def _ends(flow: Flow, loop: Operation, k: int, bits: int) -> bool:
     """Whether a loop has had its turns: it ends by what only a run can say, or is not followed further."""
     if flow.machine.reasons.guessed(bits):
-        if k < flow.most_guessed.get(loop, 1):
+        if k < flow.turns.guessed.get(loop, 1):
             return False
         flow.machine.notes.add(_GUESSED)
         return True
-    if k < flow.most_turns.get(loop, k + 1):
+    if k < flow.turns.most.get(loop, k + 1):
         return False
     flow.cut.add((loop, flow.machine.iterations[:-1]))
     flow.machine.notes.add(f"a persistent loop is followed for its first {k} turns")

@@ -31,7 +31,7 @@ from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.machine import Machine
 from layoutcheck.dsl.lowered.members import Touch, mixed, overwritten
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
-from layoutcheck.dsl.lowered.shared_turns import TooLong, Turns
+from layoutcheck.dsl.lowered.shared_turns import SharedAccesses, TooLong
 from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
 from layoutcheck.dsl.lowered.views import Member, Members, SharedViews
 from layoutcheck.machine.arch import WARP
@@ -130,7 +130,7 @@ class _Judged:
     ) -> None:  # fmt: skip
         self.kernel, self.known, self.views, self.found = kernel, known, views, Leaving()
         self.widest_bytes, self.boxes = widest_bytes, boxes
-        self.turns = Turns(kernel, mbarriers=True)
+        self.turns = SharedAccesses(kernel, mbarriers=True)
         self.alone = list(known.values()) or [Allocation(kernel.shared_bytes, PERIOD)]
         self.places: Mapping[Operation, Allocation] = far_apart(known) if len(self.alone) > 1 else {}
         self.at = list(self.places.values()) or self.alone

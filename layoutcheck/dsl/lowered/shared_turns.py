@@ -13,7 +13,7 @@ from layoutcheck.dsl.lowered.allocations import Allocation
 from layoutcheck.dsl.lowered.by_block import ByBlock
 from layoutcheck.dsl.lowered.corners import SHARED_SPACES, decided_by_corners
 from layoutcheck.dsl.lowered.evaluate import Launched, tag
-from layoutcheck.dsl.lowered.flow import Flow
+from layoutcheck.dsl.lowered.flow import Flow, Turns
 from layoutcheck.dsl.lowered.instructions import BULK, is_mbarrier, is_memory
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.machine import Machine
@@ -33,13 +33,13 @@ def every_turn(kernel: Kernel) -> Machine | None:
     if kernel.grid is None or kernel.again is None:
         return None
     try:
-        machine, flow = Turns(kernel).run({}, set(), _MOST_STEPS)
+        machine, flow = SharedAccesses(kernel).run({}, set(), _MOST_STEPS)
     except TooLong:
         return None
     return None if flow.shortened or machine.dropped else machine
 
 
-class Turns:
+class SharedAccesses:
     """A kernel evaluated for its accesses to shared memory, with every turn of its loops that differs.
 
     With `mbarriers` what works on these is one as well.
@@ -86,8 +86,7 @@ class Turns:
                     raise TooLong
 
             machine.placed = places
-            flow.consecutive = flow.each_once = True
-            flow.ends_only, flow.tick = ends_only, count
+            flow.turns, flow.tick = Turns(True, ends_only, until_repeated=True), count
 
         return self.again([(op, at, []) for op, at in self.roots.items()], self.tag, ready, blocks, launched)
 

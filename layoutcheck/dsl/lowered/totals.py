@@ -22,6 +22,7 @@ from layoutcheck.dsl.lowered import Kernel, Lowered, read
 from layoutcheck.dsl.lowered.blocks import edges
 from layoutcheck.dsl.lowered.costs import NOWHERE
 from layoutcheck.dsl.lowered.evaluate import Launched, launch_of, name_of, prepare, run_kernel, tag
+from layoutcheck.dsl.lowered.flow import Turns
 from layoutcheck.dsl.lowered.grid import RUN_TIME, Grid
 from layoutcheck.dsl.lowered.instructions import is_memory
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
@@ -170,7 +171,7 @@ class _Counted:
         warps = -(-self.how.threads // WARP)
         self._weights = np.repeat(np.array([weight for _, weight in chosen], np.int64), warps)
         machine, flow = prepare(self.grid.kernel, how, recorded=_recorded)
-        flow.consecutive = True
+        flow.turns = Turns(every=True)
 
         def seen(access: Recorded) -> None:
             kind = machine.reasons.worst(access.provenance | access.second_provenance | access.guard)
