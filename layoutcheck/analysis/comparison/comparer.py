@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -125,7 +126,13 @@ class Comparer:
         self.contents(index[written], want_at[written], want[written], final[at], writer[at], split)
         keep = written & ~_is_in(want_at, split)
         kept = _is_in(got_at, want_at[keep])
-        self.guards(index[keep], want_at[keep], order[kept], got_at[kept])
+        if self.intent.pred is not None and self.execution.pred is not None:
+            asked, done = index[keep], order[kept]
+            instructions = done // (self.used_dst.shape[1] * self.used_dst.shape[2])
+            self.guards(
+                Guarded(asked, want_at[keep], self.intent.pred[self.elements(asked)]),
+                Guarded(done, got_at[kept], self.execution.pred[instructions]),
+            )
         return repeated
 
     def chosen(self, index: IntArray) -> npt.NDArray[np.bool_]:
@@ -177,31 +184,25 @@ class Comparer:
             )
             self.add("wrong", distinct(at[bad]) * self.grain, first)
 
-    def guards(self, index: IntArray, at: IntArray, order: IntArray, got_at: IntArray) -> None:
+    def guards(self, asked: Guarded, done: Guarded) -> None:
         """Units that follow other entries of the predicate than asked: any true one of them writes it.
 
         Where false ones write zeros, entries that differ leave nothing certain: one in common is enough.
         """
-        pred = self.execution.pred
-        if pred is None or self.intent.pred is None:
-            return
-        asked = self.intent.pred[self.elements(index)]
-        used = pred[order // (self.used_dst.shape[1] * self.used_dst.shape[2])]
-        entries, entry = np.unique(np.concatenate([asked, used]), return_inverse=True)
-        units, unit = np.unique(np.concatenate([at, got_at]), return_inverse=True)
-        pair = unit * entries.size + entry
-        asks, does = np.unique(pair[: at.size]), np.unique(pair[at.size :])
-        lost, odd = asks[~_is_in(asks, does)], does[~_is_in(does, asks)]
+        pairs = Pairs(asked, done)
+        asks, does = pairs.of_each
+        common = _is_in(asks, does)
+        lost, odd = asks[~common], does[~_is_in(does, asks)]
         if self.execution.zero_fills:
-            odd = odd[~_is_in(odd // entries.size, asks[_is_in(asks, does)] // entries.size)]
+            odd = odd[~_is_in(pairs.units(odd), pairs.units(asks[common]))]
         else:
             odd = np.concatenate([lost, odd])
         if odd.size:
-            strange, own = units[odd[0] // entries.size], int(entries[odd[0] % entries.size])
-            i, j = np.searchsorted(at, strange), np.searchsorted(got_at, strange, side="right") - 1
-            which = (own, int(used[j])) if _is_in(odd[:1], asks)[0] else (int(asked[i]), own)
-            first = Offender(*self.place(int(order[j])), self.element(index[i]), int(strange), *which)
-            self.add("guard", distinct(odd // entries.size) * self.grain, first)
+            at, entry = pairs.read(odd[0])
+            i, j = np.searchsorted(asked.at, at), np.searchsorted(done.at, at, side="right") - 1
+            which = (entry, int(done.entry[j])) if odd[0] in asks else (int(asked.entry[i]), entry)
+            first = Offender(*self.place(int(done.move[j])), self.element(asked.move[i]), at, *which)
+            self.add("guard", distinct(pairs.units(odd)) * self.grain, first)
 
     # Of flat indices into the moves, [instruction, thread, unit] or [element, thread, unit]:
 
@@ -224,6 +225,33 @@ class Comparer:
         """The element of a move that is asked for."""
         _, threads, units = self.asked_dst.shape
         return int(flat) // int(units) // int(threads)
+
+
+class Guarded(NamedTuple):
+    """Moves in the order of their addresses: flat index, unit of the destination, entry of the predicate."""
+
+    move: IntArray
+    at: IntArray
+    entry: IntArray
+
+
+class Pairs:
+    """The pairs (unit, entry) of both sides, each as one number: of equal pairs it is the same."""
+
+    def __init__(self, *sides: Guarded) -> None:
+        self._units, unit = np.unique(np.concatenate([one.at for one in sides]), return_inverse=True)
+        self._entries, entry = np.unique(np.concatenate([one.entry for one in sides]), return_inverse=True)
+        every = unit * self._entries.size + entry
+        self.of_each = [np.unique(one) for one in np.split(every, [sides[0].at.size])]
+
+    def units(self, pairs: IntArray) -> IntArray:
+        """Numbers for the units of pairs, in the same order."""
+        return pairs // self._entries.size
+
+    def read(self, pair: np.int64) -> tuple[int, int]:
+        """Unit and entry."""
+        unit, entry = divmod(int(pair), self._entries.size)
+        return int(self._units[unit]), int(self._entries[entry])
 
 
 def _again(ordered: IntArray) -> npt.NDArray[np.bool_]:
