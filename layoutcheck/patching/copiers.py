@@ -36,8 +36,12 @@ def threads(program: Program, site: Site, fix: Fix) -> Iterator[Candidate]:
             yield ()  # the same threads and values of another atom
         return
     for place in _tiled_copies(program, site):
-        old = _threads_and_values(place.node)  # type: ignore[arg-type]
+        old = threads_and_values(place.node)  # type: ignore[arg-type]
         if old is not None:
+            values = literal(made.args[2])
+            extents = flatten(wrap(values.shape)) if values is not None else ()
+            if len(extents) == 2 and extents.count(1) == 1:
+                yield from _turned_over(program, replace(place, node=old[1]), extents.index(1))
             pairs = list(zip(old, made.args[1:3], strict=True))
             if any(change.argument == "atom" for change in fix.changes):
                 yield ()  # they may follow from its width
@@ -49,23 +53,32 @@ def threads(program: Program, site: Site, fix: Fix) -> Iterator[Candidate]:
 def along_the_other_mode(program: Program, site: Site) -> Iterator[Candidate]:
     """A thread's values along the other mode of the tile: `(1, n)` for `(n, 1)`, the strides with it."""
     for place in _tiled_copies(program, site):
-        old = _threads_and_values(place.node)  # type: ignore[arg-type]
-        made = None if old is None else program.definition(replace(place, node=old[1]))
-        if made is None or not isinstance(made.node, ast.Call) or not made.node.args:
-            continue
-        source = program.sources[made.path]
-        pairs = [made.node.args[0], *(one.value for one in made.node.keywords)]
-        if all(isinstance(one, ast.Tuple) and len(one.elts) == 2 for one in pairs):
-            spans = [[source.span_of(part) for part in one.elts] for one in pairs]  # type: ignore[attr-defined]
-            if "1" in [source.text[slice(*span)] for span in spans[0]]:
-                yield tuple(
-                    Edit(made.path, *mine, source.text[slice(*other)])
-                    for two in spans
-                    for mine, other in (two, two[::-1])
-                )
+        old = threads_and_values(place.node)  # type: ignore[arg-type]
+        if old is not None:
+            yield from _turned_over(program, replace(place, node=old[1]))
 
 
-def _threads_and_values(call: ast.Call) -> list[ast.expr] | None:
+def _turned_over(program: Program, values: Site, to: int | None = None) -> Iterator[Candidate]:
+    """The layout of a thread's values, one of whose two extents is 1, with its modes the other way round.
+
+    With `to` only where the extent 1 becomes that of the mode `to`.
+    """
+    made = program.definition(values)
+    if not isinstance(made.node, ast.Call) or not made.node.args:
+        return
+    source = program.sources[made.path]
+    pairs = [made.node.args[0], *(one.value for one in made.node.keywords)]
+    if all(isinstance(one, ast.Tuple) and len(one.elts) == 2 for one in pairs):
+        spans = [[source.span_of(part) for part in one.elts] for one in pairs]  # type: ignore[attr-defined]
+        extents = [source.text[slice(*span)] for span in spans[0]]
+        if "1" in extents and to in (None, 1 - extents.index("1")):
+            yield tuple(
+                Edit(made.path, a, d, source.text[c:d] + source.text[b:c] + source.text[a:b])
+                for (a, b), (c, d) in spans
+            )
+
+
+def threads_and_values(call: ast.Call) -> list[ast.expr] | None:
     """The thread layout and the value layout of `make_tiled_copy_tv` or `make_layout_tv`."""
     first = {"make_tiled_copy_tv": 1, "make_layout_tv": 0}.get(name_of(call))
     if first is None:

@@ -15,7 +15,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.lint.source import Source
 from layoutcheck.patching.arguments import argument, with_keyword
-from layoutcheck.patching.copiers import literal
+from layoutcheck.patching.copiers import literal, threads_and_values
 from layoutcheck.patching.edit import Candidate, Edit, rewritten
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.stages import may_be_of, said, solved, staged
@@ -81,6 +81,7 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
     """Strides written otherwise in a `make_layout` of the tensor; run-time ones promised at their origin.
 
     Not in that of one view of shared memory, if elements would lie elsewhere: whoever wrote them has another.
+    Nor in one of threads or values: a thread's part of the tensor comes from these, too.
     """
     moves = new.space in ("smem", "dsmem") and coalesce(old.layout) != coalesce(new.layout)
     if old.layout.shape != new.layout.shape:
@@ -97,7 +98,7 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
         before, earlier = earlier, [*earlier, place]
         if moves and _is_of_a_view(source, call):
             continue
-        if not may_be_of(program, place, old.layout):
+        if not may_be_of(program, place, old.layout) or _is_of_threads(source, call):
             continue
         if name_of(call) == "make_ordered_layout" and ordered is not None:
             given = ast.unparse(argument_of(call, "order", 1) or call)
@@ -109,6 +110,7 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
             continue
         if name_of(call) == "make_layout":
             yield from solved(program, place, list(map(int, _NUMBER.findall(stride))))
+            yield from _summed(program, place, old, new, before)
             words = said(program, place)
             parts = re.split(r"\b([0-9]+)\b", stride)
             parts[1::2] = [words.get(int(number), number) for number in parts[1::2]]
@@ -118,6 +120,44 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
             text = source.text_of(call.args[0])
             made = f"cute.make_layout({text}, stride={stride})"
             yield (rewritten(source, call, made),)
+
+
+def _summed(
+    program: Program, place: Site, old: Memref, new: Memref, earlier: list[Site]
+) -> Iterator[Candidate]:
+    """Strides that are sums, `columns + 4` or `columns + pad`, with another number in them.
+
+    What is given for a parameter changes at the call that led here: others may need another padding.
+    """
+    given = argument_of(place.call, "stride")
+    leaves = given.elts if isinstance(given, ast.Tuple) else []
+    strides = [flatten(wrap(one.layout.stride)) for one in (old, new)]
+    edits: list[Edit] = []
+    for leaf, was, now in zip(leaves, *strides, strict=False):
+        if was == now:
+            continue
+        if not isinstance(leaf, ast.BinOp) or not isinstance(leaf.op, ast.Add):
+            return
+        added = _given_for(replace(place, node=leaf.right), earlier)
+        if not isinstance(added.node, ast.Constant) or type(added.node.value) is not int:
+            return
+        if (other := added.node.value + now - was) < 0:  # type: ignore[operator]
+            return
+        edits.append(program.rewritten(added, str(other)))
+    if edits and len(leaves) == len(strides[0]) == len(strides[1]):
+        yield tuple(edits)
+
+
+def _given_for(site: Site, earlier: list[Site]) -> Site:
+    """What the nearest of earlier calls gives for a parameter of its function; another expression itself."""
+    name, scope = getattr(site.node, "id", ""), site.scope
+    if name not in scope.parameters:
+        return site
+    at = scope.parameters.index(name)
+    calls = (one for one in reversed(earlier) if scope.name and name_of(one.call) == scope.name)
+    call = next(calls, None)
+    value = None if call is None or scope.parameters[0] == "self" else argument_of(call.call, name, at)
+    return site if call is None or value is None else replace(call, node=value)
 
 
 def _stride_of(program: Program, place: Site, new: Memref) -> str | None:
@@ -139,6 +179,12 @@ def _is_of_a_view(source: Source, made: ast.Call) -> bool:
         name_of(call) == "make_tensor" and call.args[1:] and (call.args[1] is made or call.args[1:2] == uses)
         for call in source.calls()
     )
+
+
+def _is_of_threads(source: Source, made: ast.Call) -> bool:
+    """Whether a layout is that of a tiled copy's threads, or of a thread's values."""
+    uses = [made, *uses_of(source, made)]
+    return any(one in (threads_and_values(call) or ()) for call in source.calls() for one in uses)
 
 
 def uses_of(source: Source, made: ast.expr) -> list[ast.expr]:

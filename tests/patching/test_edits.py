@@ -313,6 +313,57 @@ def test_a_stride_that_is_marked_dynamic_is_promised_by_the_extent_it_follows(
     assert found == ([own] if "compact" in made else []) + appended
 
 
+PADDED = f"""{HEAD}def tile(rows, cols, pad=8):
+    return cute.make_layout((rows, cols), stride=(PITCH, 1))
+
+def copier(vec):
+    return cute.make_tiled_copy_tv(atom, cute.make_layout((128 // vec, vec), stride=(vec, 1)), VALUES)
+
+def kernel(m, layout, tiled):
+    smem = allocator.allocate_tensor(cutlass.Float16, layout)
+    own = tiled.get_slice(0)
+    cute.copy(tiled, own.partition_S(m), own.partition_D(smem))
+
+def host(m, n):
+    kernel(m, tile(n, n, 4), copier(n // 8)).launch()
+    other(m, tile(n, n), copier(n // 8)).launch()
+"""
+
+
+@pytest.mark.parametrize(
+    ("pitch", "first"),
+    [
+        ("cols + 4", "    return cute.make_layout((rows, cols), stride=(cols + 8, 1))"),
+        ("cols + pad", "    kernel(m, tile(n, n, 8), copier(n // 8)).launch()"),
+    ],
+)
+def test_the_number_in_a_sum_changes_where_it_is_given(pitch: str, first: str) -> None:
+    """Not the whole stride, which others may need otherwise; and never the layout of the threads."""
+    copy = lc.check(
+        "(64,64):(64,1)", "(64,64):(68,1)", "cp.async", bits=128, dtype="f16", thr="(16,8):(8,1)",
+        val="(1,8)",
+    ).copy  # fmt: skip
+    text = PADDED.replace("PITCH", pitch).replace("VALUES", "cute.make_layout((1, 8))")
+    assert edited(text, copy, "pad-pitch") == [
+        first, "    return cute.make_layout((rows, cols), stride=(72, 1))",
+    ]  # fmt: skip
+
+
+def test_values_along_the_other_mode_are_written_in_the_programs_words() -> None:
+    copy = lc.check(
+        "(64,64):(64,1)", "(64,64):(72,1)", "cp.async", bits=128, dtype="f16", thr="(16,8):(8,1)",
+        val="(8,1)",
+    ).copy  # fmt: skip
+    text = PADDED.replace("PITCH", "cols + pad").replace(
+        "VALUES", "cute.make_layout((vec, 1), stride=(1, 0))"
+    )
+    found = edited(text, copy, "fit-threads")
+    assert "cute.make_layout((1, vec), stride=(0, 1)))" in found[0]
+    assert "cute.make_layout((1, 8)))" in found[1]
+    right = text.replace("(vec, 1), stride=(1, 0)", "(1, vec), stride=(0, 1)")
+    assert "(vec, 1), stride=(1, 0)" not in "".join(edited(right, copy, "fit-threads"))
+
+
 def test_a_view_of_too_few_registers_is_cut_anew() -> None:
     copy = lc.check(
         SMEM.format("f16", "((8,1),1):((1,0),0)"),
