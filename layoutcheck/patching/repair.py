@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -26,13 +27,15 @@ from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.overlay import project_of, tracked
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.program import Program
-from layoutcheck.patching.repaired import Repair, Repaired, Sketch, read
-from layoutcheck.patching.search import Confirm, Retrace, Search
+from layoutcheck.patching.repaired import Repair, Repaired, Sketch, lines, read
+from layoutcheck.patching.search import Confirm, Proven, Retrace, Search
 from layoutcheck.patching.state import State, moved, place_of
 from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
 
 MOST_REPAIRS = 20
 MOST_SECONDS = 1800.0  # after which no further edit is tried
+
+_WORD = re.compile(r"\w+")
 
 Progress: TypeAlias = Callable[[str], None] | None
 
@@ -131,8 +134,7 @@ def _copies(search: Search, state: State, found: Repaired, progress: Progress, s
             told = told or (whole.NO_COPY if at is None else whole.UNFOUND)
             found.sketches.append(Sketch(where, reason or told, first))
             continue
-        found.repairs.append(_as_given(found, best.repair))
-        found.after, state = best.edited.changed, best.edited.after
+        state = _stays(found, best)
     return state
 
 
@@ -141,8 +143,8 @@ def _products(
 ) -> tuple[State, list[Sketch]]:
     """The program after the edits for what its products multiply, and a sketch where there is none."""
     given_up: dict[tuple[proof.Key, str], Sketch] = {}
-    made_before = len(found.repairs)
-    while len(found.repairs) - made_before < MOST_REPAIRS:
+    edits = 0
+    while edits < MOST_REPAIRS:
         left = (one for one in operands.findings(state.trace) if operands.key(one) not in given_up)
         finding = next(left, None)
         if finding is None:
@@ -156,8 +158,7 @@ def _products(
             reason = search.locked.get(where.file) or why
             given_up[operands.key(finding)] = Sketch(replace(where, line=line), reason)
             continue
-        found.repairs.append(_as_given(found, made.repair))
-        found.after, state, given_up = made.edited.changed, made.edited.after, {}
+        state, given_up, edits = _stays(found, made), {}, edits + 1
     return state, list(given_up.values())
 
 
@@ -168,9 +169,7 @@ def _compiled(search: Search, state: State, found: Repaired, progress: Progress)
             progress(f"repairing {failed.where or 'what the compiler refuses'}")
         made = whole.failure(search, state, failed, found.after)
         if made is not None:
-            found.repairs.append(_as_given(found, made.repair))
-            found.after = made.edited.changed
-            return made.edited.after
+            return _stays(found, made)
     return state
 
 
@@ -207,9 +206,40 @@ def _ordered(
         if made is None:
             given_up[proof.key(kept[0])] = why
             continue
-        found.repairs.append(_as_given(found, made.repair))
-        found.after, state, given_up = made.edited.changed, made.edited.after, {}
+        state, given_up = _stays(found, made), {}
     return state, given_up
+
+
+def _stays(found: Repaired, made: Proven) -> State:
+    """The program with one more edit. A repair of which that leaves nothing is told no more."""
+    repair, edited = _as_given(found, made.repair), made.edited
+    gone = [one for one in found.repairs if _overwritten(found, one, edited.changed)]
+    if gone:
+        places = [place for one in (*gone, repair) for place in one.repaired]
+        now = {
+            place: edited.cycles((place.file, moved(found.before, found.after, place.file, place.line)[0]))
+            for place in places
+        }
+        repair = replace(repair, repaired=tuple(now), cycles=tuple(now.values()))
+    found.repairs = [*(one for one in found.repairs if one not in gone), repair]
+    found.after = edited.changed
+    return edited.after
+
+
+def _overwritten(found: Repaired, one: Repair, now: Mapping[str, str]) -> bool:
+    """Whether the text `now` has no word of what a repair wrote into the lines that it changed."""
+    wrote, left = set[str](), set[str]()
+    for at in one.places:
+        given, then, there = (_words(found, at, text) for text in (found.before, found.after, now))
+        wrote |= then - given
+        left |= there
+    return bool(wrote) and wrote.isdisjoint(left)
+
+
+def _words(found: Repaired, at: Frame, texts: Mapping[str, str]) -> set[str]:
+    """The words of a line, where it is in other texts of the program."""
+    line = moved(found.before, dict(texts), at.file, at.line)[0]
+    return set(_WORD.findall("".join(lines(texts[at.file])[line - 1 : line])))
 
 
 def _as_given(found: Repaired, made: Repair) -> Repair:
@@ -248,8 +278,8 @@ def _remaining(found: Repaired, finding: KernelFinding, still: list[KernelFindin
 
 def _still(found: Repaired, where: Frame) -> set[tuple[str, int]]:
     """Where a place may be after all edits."""
-    lines = {where.line, moved(found.before, found.after, where.file, where.line)[0]}
-    return {(where.file, line) for line in lines}
+    there = {where.line, moved(found.before, found.after, where.file, where.line)[0]}
+    return {(where.file, line) for line in there}
 
 
 REASONS = {

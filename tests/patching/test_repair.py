@@ -17,9 +17,10 @@ from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.patching.majors import turned_over
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
-from layoutcheck.patching.repair import repair
-from layoutcheck.patching.repaired import Repaired
-from layoutcheck.patching.search import Confirm
+from layoutcheck.patching.repair import _stays, repair
+from layoutcheck.patching.repaired import Repair, Repaired
+from layoutcheck.patching.search import Confirm, Proven
+from layoutcheck.patching.state import Edited, State
 from layoutcheck.patching.ways import moves_global, ways
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
@@ -48,6 +49,27 @@ def fixed(folder: Path, text: str) -> Repaired:
 
 def changed_lines(found: Repaired) -> list[str]:
     return [line[1:].strip() for line in found.diff().splitlines() if line[:1] == "+" and line[:3] != "+++"]
+
+
+def test_a_repair_that_a_later_one_overwrites_is_told_no_more() -> None:
+    """A member of a struct was made for a pitch that no vector is aligned at: padded, the tile leaves it."""
+    texts = [{"k.py": f"a = f(1)\nb = make((32, 64), stride=({pitch}, 1))\n"} for pitch in (68, 72, 64)]
+    empty = State(Trace())
+    found = Repaired(texts[0], texts[0])
+
+    def stays(line: int, copy: int, before: dict[str, str], after: dict[str, str]) -> None:
+        at = Frame("k.py", line)
+        made = Repair(at, f"{line} for {copy}", "legal", (Frame("k.py", copy),), (at,))
+        _stays(found, Proven(Edited(before, empty, after, empty), made))
+
+    stays(2, 7, texts[0], texts[1])
+    other = {"k.py": texts[1]["k.py"].replace("f(1)", "f(2)")}
+    stays(1, 8, texts[1], other)
+    assert [one.title for one in found.repairs] == ["2 for 7", "1 for 8"]
+    stays(2, 9, other, {"k.py": other["k.py"].replace("72", "64")})
+    assert [one.title for one in found.repairs] == ["1 for 8", "2 for 9"]
+    assert [frame.line for frame in found.repairs[1].repaired] == [7, 9]
+    assert found.after["k.py"] == texts[2]["k.py"].replace("f(1)", "f(2)")
 
 
 def test_one_cause_is_one_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
