@@ -8,7 +8,7 @@ report.verdict, report.findings, report.fixes, report.to_dict()
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layoutcheck.algebra.inttuple import must_be
 from layoutcheck.check import Report, repairs
@@ -19,10 +19,10 @@ from layoutcheck.judge import judge
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.request import Request, asked, takes_request
 from layoutcheck.sources.request import read
-from layoutcheck.synthesis.plans import Synthesis
-from layoutcheck.synthesis.plans import synthesize as synthesize_wanted
-from layoutcheck.synthesis.reading import read as read_wanted
 from layoutcheck.synthesis.request import TileRequest
+
+if TYPE_CHECKING:
+    from layoutcheck.synthesis.plans import Synthesis
 
 
 @takes_request(Request)
@@ -119,14 +119,17 @@ def synthesize(*given: Any, **options: Any) -> Synthesis:
     are the best, `.why` why the first is first. Raises InputError for unusable input, and where no plan
     works; DslUnavailable where the DSL is to compile and cannot.
     """
+    from layoutcheck.synthesis.plans import synthesize as synthesized
+    from layoutcheck.synthesis.reading import read as read_wanted
+
     try:
         request = asked(TileRequest, *given, **options)
         wanted = read_wanted(request)
         if not request.compiled:
-            return synthesize_wanted(wanted)
+            return synthesized(wanted)
         from layoutcheck.dsl.programs import compiled
 
-        return synthesize_wanted(wanted, compiler=compiled)
+        return synthesized(wanted, compiler=compiled)
     except InputError as error:
         raise error.in_python() from None
 

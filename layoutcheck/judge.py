@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.bulk import GRAIN_BYTES
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
-from layoutcheck.check import Repairs, Report, check, repairs, verdict_of, with_addresses
+from layoutcheck.check import Fix, Repairs, Report, check, repairs, verdict_of, with_addresses
 from layoutcheck.copies.copy import Copy
 from layoutcheck.findings import Finding, rank
 from layoutcheck.fixes import propose
-from layoutcheck.synthesis.fix import with_synthesized
 
 if TYPE_CHECKING:
     from layoutcheck.sources.traced import TracedCopy
@@ -24,8 +23,15 @@ NEEDY = ("rejected", "wrong", "slow")  # verdicts that fixes are proposed for
 def judge(copy: Copy | Analysis, *, assumptions: tuple[str, ...] = (), subject: str | None = None) -> Report:
     """The report on a copy, with fixes, each of them checked again. Never raises for a valid Copy."""
     report = check(copy)
-    found = Repairs(lambda: with_synthesized(report, propose(report)))
-    return replace(report, repairs=found, assumptions=assumptions, subject=subject)
+
+    def fixes() -> tuple[tuple[Fix, ...], str | None]:
+        if report.verdict not in NEEDY:
+            return propose(report)
+        from layoutcheck.synthesis.fix import with_synthesized  # a search, whose import takes a while
+
+        return with_synthesized(report, propose(report))
+
+    return replace(report, repairs=Repairs(fixes), assumptions=assumptions, subject=subject)
 
 
 def judge_traced(traced: TracedCopy, *, fixes_for: Collection[str] = NEEDY) -> Report | None:

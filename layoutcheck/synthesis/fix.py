@@ -19,8 +19,6 @@ def with_synthesized(
     The search proposes it; `check` judges its copies again, as those of every fix.
     """
     fixes, _ = found
-    if report.verdict not in ("rejected", "wrong", "slow"):
-        return found
     for best in kept(report.copy):
         draft = Draft(
             STRATEGY,

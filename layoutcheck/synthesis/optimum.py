@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from layoutcheck.algebra.inttuple import flatten, is_static, product
 from layoutcheck.algebra.layout import Layout
@@ -25,7 +25,6 @@ from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP, parse_arch
 from layoutcheck.machine.cost import Counts, predicted_time
-from layoutcheck.sources.traced import Addresses
 from layoutcheck.synthesis.candidates import writers
 from layoutcheck.synthesis.copies import Step, complete, counted_again, judged, steps_of
 from layoutcheck.synthesis.moves import Move
@@ -34,6 +33,9 @@ from layoutcheck.synthesis.search import Found, Space, search
 from layoutcheck.synthesis.shared import Shared, layouts
 from layoutcheck.synthesis.threads import WIDEST_BYTES, Threads
 from layoutcheck.synthesis.wanted import BYTE, MOST_EXTENT, Wanted, probed
+
+if TYPE_CHECKING:
+    from layoutcheck.sources.traced import Addresses
 
 WORTH = 1.1
 """How much faster another layout of the shared tile has to be, which its readers must take too."""
