@@ -179,6 +179,7 @@ class Seen:
     def pytest_runtest_logreport(self, report):
         if report.when == "call": print("ran", report.nodeid, file=log)
     def pytest_runtest_protocol(self, item, nextitem):
+        print("next", nextitem and nextitem.nodeid, file=log)
         if "stop" in sys.argv: item.session.shouldstop = "told to"
 pytest.main(["-p", "no:cacheprovider", "-q", "test_it.py", *sys.argv[2:]], plugins=[Seen()])
 """
@@ -191,7 +192,10 @@ pytest.main(["-p", "no:cacheprovider", "-q", "test_it.py", *sys.argv[2:]], plugi
 def test_of_very_many_tests_a_part_comes_first(
     tmp_path: Path, more: tuple[str, ...], told: list[int]
 ) -> None:
-    """Then each of the others, once, unless tests are named; one that ends between is not seen to its end."""
+    """Then each of the others, once, unless tests are named; one that ends between is not seen to its end.
+
+    pytest knows, of each test, which one comes next.
+    """
     (tmp_path / "taken" / PRESENT).mkdir(parents=True)
     (tmp_path / "test_it.py").write_text(MANY)
     words = ["stop"] if "stop" in more else ["", *more]
@@ -200,6 +204,10 @@ def test_of_very_many_tests_a_part_comes_first(
     assert [int(text) for word, text in said if word == "told"] == told
     ran = [text for word, text in said if word == "ran"]
     assert len(set(ran)) == len(ran) == (1 if "stop" in more else told[-1])
+    behind = [text for word, text in said if word == "next"]
+    assert behind[: len(ran) - 1] == ran[1:] and ("stop" in more or behind[-1] == "None")
+    if told == [5, 24]:
+        assert sorted(ran[:5]) == ran[:5] and len({one[-4] for one in ran[:5]}) > 2  # not the first five
     assert [text for word, text in said if word == "over"] == ["False", str("stop" not in more)]
 
 

@@ -62,6 +62,17 @@ def test_lanes_that_met_have_not_met_after_their_next_store(again: bool) -> None
     assert {clash.kind for clash in shadow.read(access, clocks.known[1])} == (set() if again else {"lane"})
 
 
+@pytest.mark.parametrize("written", [range(3, 6), range(6, 9)])
+def test_accesses_that_meet_in_one_cell_clash_there(written: range) -> None:
+    """The first of what was read, or the last; warp 1 knows nothing of warp 0."""
+    shadow, clocks = Shadow(12, SHARED, STRICT, range(2)), Clocks(2)
+    read = Access(np.arange(5, 7, dtype=np.int64), 1 << 10, 0, clocks.now(0), False)
+    assert list(shadow.read(read, clocks.known[0])) == []
+    write = Access(np.array(written, np.int64), 2 << 10 | 32, 1, clocks.now(1), False)
+    clashes = list(shadow.write(write, clocks.known[1]))
+    assert [(clash.kind, clash.cell) for clash in clashes] == [("race", 5 if written.start < 5 else 6)]
+
+
 def test_many_problems_of_one_kind_leave_room_for_others() -> None:
     world = World.__new__(World)
     world.problems, world.told, world.contradicted = {}, Counter(), False
