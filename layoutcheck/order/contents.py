@@ -40,7 +40,6 @@ INPUT = frozenset(
     )
 )
 _AT_MBARRIERS = ("mbar_wait", "mbar_token", "mbar_arrive", "mbar_expect", "cp_arrive", "tc_commit")
-_SOURCE = "what is taken to lie at"
 _MOST_SOURCES = 100  # places of the input that are told from one another
 _PASSES = 5  # a number that decides what is stored comes one pass later
 _WORD = 4  # bytes
@@ -171,8 +170,8 @@ def agree(problem: Problem, blocks: list[Watched]) -> bool:
             if problem.second is not None and _meets(event, problem.second):
                 kind, op = event.meaning.kind, event.meaning.op
                 side = kind in ("mbar_wait", "mbar_token") if kind in _AT_MBARRIERS else op
-                rests = (sentence for _, sentence in block.reasons.read(event.rests))
-                sides.setdefault(side, set()).update(one for one in rests if one.startswith(_SOURCE))
+                rests = block.reasons.read(event.rests)
+                sides.setdefault(side, set()).update(place for kind, place in rests if kind == "input")
     first, *others = sides.values() or [set[str]()]
     return all(other == first for other in others)
 
@@ -196,8 +195,8 @@ def given(op: Operation, machine: Machine, out: int) -> Callable[[Event], None]:
         if kind.kind == "pointer" or kind.size_bytes == 8 or not isinstance(value, Data):
             return  # mostly a pointer: an object of its own
         at = event.values[0]
-        told = at if isinstance(at, int) and len(reasons.known) < _MOST_SOURCES else f"of {op.start}"
-        machine.provenance[out] |= reasons.bit("static", f"{_SOURCE} {told}")
+        told = f"at {at}" if isinstance(at, int) and len(reasons.known) < _MOST_SOURCES else f"of {op.start}"
+        machine.provenance[out] |= reasons.bit("input", told)
         _, offset = spaces.in_object("gmem", event.values[0])
         index = offset // max(1, kind.size_bytes)
         machine.values[out] = replace(value, number=_EACH * (1 + index % _EACH))

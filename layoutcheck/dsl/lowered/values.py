@@ -19,7 +19,8 @@ from layoutcheck.dsl.lowered.record import Data, Number
 
 Value: TypeAlias = Any  # int | IntArray | tuple[Value, ...] | Data
 # How much an address is worth, from the best to the worst of what it rests on.
-CLASSES = ("static", "arguments", "uniform", "data", "blocked")
+# "input": on what is taken to lie at a place of global memory.
+CLASSES = ("input", "static", "arguments", "uniform", "data", "blocked")
 
 
 @dataclass(slots=True)
@@ -66,8 +67,8 @@ class Reasons:
         """The class of the worst of them; "static" where there are none."""
         found = self._worst.get(provenance)
         if found is None:
-            kinds = (kind for kind, _ in self.read(provenance))
-            self._worst[provenance] = found = max(kinds, key=CLASSES.index, default="static")
+            kinds = ("static", *(kind for kind, _ in self.read(provenance)))
+            self._worst[provenance] = found = max(kinds, key=CLASSES.index)
         return found
 
 
