@@ -59,8 +59,9 @@ def between_blocks(kernel: WatchedKernel, teller: Teller, budget: Budget) -> Bet
     if not kernel.launch.known:
         found.unchecked.add(f"{TITLE}: the grid is not known")
     elif how := ordering(kernel.operation):
-        found.unchecked.add(f"{TITLE}: {how} may order them")
-        if how in (FENCES, PAIRS) and others:
+        counted = "; whether each wait counts the releases that it needs" if how in (FENCES, PAIRS) else ""
+        found.unchecked.add(f"{TITLE}: {how} may order them{counted}")
+        if counted and others:
             _not_handed_over(kernel, meanings, others, teller, budget, found)
     elif others:
         if any(m.facts.get("tensor") for m in meanings.values()):
