@@ -35,7 +35,7 @@ from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import Place, share_tests
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.dsl.thin import thin_tests
-from layoutcheck.dsl.unbuilt import stand_in
+from layoutcheck.dsl.unbuilt import sources, stand_in
 from layoutcheck.places import PROJECT, in_library
 from layoutcheck.regular import read_regular
 from layoutcheck.versions import installed
@@ -89,7 +89,7 @@ def begin() -> None:
         # The last one called. What would be collected later costs 0.15 s, and nobody wants what it leaves.
         atexit.register(gc.freeze)
         install(options.get("arch"), tell)
-        stand_in(Path.cwd().resolve(), tell, partial(_miss, folder))
+        stand_in(Path.cwd().resolve(), tell, partial(_miss, folder), _own_project())
         pass_over()
     if not options.get("network", True):
         watch_reads()
@@ -144,17 +144,18 @@ def _watch_tests(folder: str, whole: bool, first: bool) -> None:
         thin_tests()
         share_tests(taken, lambda count: write(folder, {"kind": "tests", "count": count}))
     if not os.environ.get("PYTHONSAFEPATH"):
-        sys.path += [str(Path.cwd()), *_own_project()]
+        own = _own_project()
+        sys.path += [str(Path.cwd()), *map(str, own), *(each for one in own for each in sources(one))]
     if first:
         choice = "run with the first choice of each argument"
         give_choices(lambda given: _note(folder, f"{choice}: {' '.join([sys.argv[0], *given])}"))
 
 
-def _own_project() -> list[str]:
+def _own_project() -> list[Path]:
     """The folder below this one of the project that the program's file is of, where there is one."""
     files = (Path(word) for word in sys.orig_argv[1:] if word.endswith(".py") and Path(word).is_file())
     folders = [each for file in files for each in file.parents if each.name and not each.is_absolute()]
-    return [str(each.resolve()) for each in folders if any((each / name).is_file() for name in PROJECT)][:1]
+    return [each.resolve() for each in folders if any((each / name).is_file() for name in PROJECT)][:1]
 
 
 def _test(folder: str, test: str, error: BaseException, launches: int, went_on: bool = False) -> None:

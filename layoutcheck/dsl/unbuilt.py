@@ -48,14 +48,14 @@ Tell = Callable[[str], None]
 Miss = Callable[[str, str, int], None]  # what is missed, and the file and line that import it
 
 
-def stand_in(root: Path, tell: Tell, miss: Miss) -> None:
-    """From here on, stand in for what the project in `root` builds; `tell` hears once of each.
+def stand_in(root: Path, tell: Tell, miss: Miss, below: Sequence[Path] = ()) -> None:
+    """From here on, stand in for what the project in `root`, or one `below`, builds; `tell` hears of it.
 
     `miss` hears of one that no build of the project has, and that may be a dependency which is not installed.
     What the project does not have installed is found in its folders of sources, behind all else.
     """
     sys.path += sources(root)
-    sys.meta_path.append(_Unbuilt(root, tell, miss))
+    sys.meta_path.append(_Unbuilt(root, tell, miss, below))
     when_imported("torch", lambda torch: _libraries(torch, root, tell))
     when_imported("torch.utils.cpp_extension", lambda module: _compiled(module, tell))
 
@@ -68,8 +68,8 @@ def sources(root: Path) -> list[str]:
 class _Unbuilt(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """The last finder that is asked."""
 
-    def __init__(self, root: Path, tell: Tell, miss: Miss) -> None:
-        self.root, self.tell, self.miss = root, tell, miss
+    def __init__(self, root: Path, tell: Tell, miss: Miss, below: Sequence[Path] = ()) -> None:
+        self.root, self.tell, self.miss, self.below = root, tell, miss, below
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -83,7 +83,8 @@ class _Unbuilt(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         del target
         own = path is None or any(Path(one).resolve().is_relative_to(self.root) for one in path)
         folders = tuple(Path(one).resolve() for one in path or ())
-        known = _declares(self.root, name) or any(_generates(self.root, folder, name) for folder in folders)
+        known = any(_declares(each, name) for each in (self.root, *self.below))
+        known = known or any(_generates(self.root, folder, name) for folder in folders)
         asking = None if known or _NATIVE.search(name) is None else _asking(sys._getframe(1), self.root)
         if not own or not (known or asking) or _missed(sys._getframe(1)):
             return None

@@ -95,6 +95,19 @@ def test_a_package_of_the_checkout_needs_no_install_where_nothing_is_launched(tm
         trace_script("-m", ["own.main"], launch=True, cwd=str(tmp_path), timeout_s=60)
 
 
+def test_a_project_below_the_root_has_its_own_sources_and_builds(tmp_path: Path) -> None:
+    """A repository of several, of which none is installed."""
+    package = tmp_path / "below" / "src" / "own"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package.parents[1] / "setup.py").write_text("CUDAExtension(name='own_cuda', sources=[])\n")
+    (package.parents[1] / "test_s.py").write_text("import own, own_cuda\ndef test_it(): own_cuda.sums(1)\n")
+    command = ["pytest", "-q", "below/test_s.py"]
+    found = trace_script("-m", command, launch=False, cwd=str(tmp_path), timeout_s=60, spread=True)
+    assert not found.failures
+    assert found.notes == (TOLD.replace("pkg.native", "own_cuda"),)
+
+
 def run(
     project: Path,
     script: str,
