@@ -104,6 +104,9 @@ def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
         if stated:
             return [stated]
     if not found:
+        asserted = unmatched.as_assertion(folded)
+        if asserted:
+            return _answers(text, asserted, place)
         refused = unmatched.of_refusal(where.world, folded, place)
         return [refused] if refused else unmatched.of_words(text, folded, place)
     return _of_entries(kept or found, where, text, folded, place)

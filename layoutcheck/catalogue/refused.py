@@ -66,6 +66,9 @@ KINDS = (
           "There is no implementation for this combination of element types, layouts, tile shape, copy atoms and schedule.",
           "Take the combination of an example of the same architecture and change one thing at a time; in C++ let CollectiveBuilder choose "
           "(KernelScheduleAuto, StageCountAuto)"),
+    _kind("unsupported", r"^(?!.*(?:\barch|\bsm_|dynamic|\b[dw]?types?\b|space)).*\b(?:does|do)(?: not|n't) (?:currently )?support\b|^(?!.*(?:\barch|\bsm_|dynamic|type|space))Sm[0-9]+ \w+ only supports?",
+          "The kernel, collective or operation has no form for what the message names.",
+          "Leave that out, or take one that has it: an example of the same architecture and epilogue shows which parts go together"),
     _kind("architecture", r"\barch\b|\bsm_[0-9]{2,3}|\bsm ?[0-9]{2,3}\b|compute capability|Blackwell|Hopper",
           "The operation belongs to other architectures than the target of this compile."),
     _kind("region", r"outside the region|does not dominate",
@@ -85,7 +88,7 @@ KINDS = (
           "The tiler does not divide the layout: the extents or strides of one mode are no multiples of the other's."),
     _kind("alignment", r"\balign(?!ment must be a power)|multiple of (?:the )?[\w' -]*bit",
           "An address, offset or stride is not a multiple of what the instruction needs."),
-    _kind("element type", r"element.?(?:type|size|width)|\b(?:FP|float|floating.point|integer) types?\b|\bdtype|_dtype'|data type|bit.?width|of type '?(?:f|bf|i|u|tf)[0-9]|type mismatch|same type|precision|valueTypeBits|type sizes|VecSize|SfDuplicated|\btypes?\b (?:[A-D]\b|should|must|is|are|with|inputs)|[0-9]-?bit (?:types?|integer)|datatypes?\b",
+    _kind("element type", r"element.?(?:type|size|width)|(?-i:\bElement[A-Z]\w*) (?:and|must|type)|\b(?:FP|float|floating.point|integer) types?\b|\bdtype|_dtype'|data type|bit.?width|of type '?(?:f|bf|i|u|tf)[0-9]|type mismatch|same type|precision|valueTypeBits|type sizes|VecSize|SfDuplicated|\btypes?\b (?:[A-D]\b|should|must|is|are|with|inputs)|[0-9]-?bit (?:types?|integer)|datatypes?\b",
           "The element types differ from those that the operation takes, and it counts in elements of its own type."),
     _kind("memory space", r"memory space|address space|(?:smem|gmem|rmem|tmem) (?:resident|src|source|dst|destination)|\b(?:smem|gmem|rmem|tmem|global|shared|\{0\}) based memref|(?:smem|gmem|rmem|tmem) (?:based|tensor|pointer|memref|iterator|address)"
           r"|(?:in|to|from|be|on|a|expects?) (?:smem|gmem|rmem|tmem)\b|shared based|(?:in|to|from|a) (?:shared|global|tensor) memory",

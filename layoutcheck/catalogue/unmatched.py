@@ -47,6 +47,16 @@ _WORDS = re.compile(
     r"(?i)\b(?:[tsgr]mem|tma|im2col|gather4|scatter4|k-major|num_cta|vec_size|sf_?\w*|shape_?[mnk]|s2t|[ug]?mma\w*|ldsm|stsm|utccp|memref|copy_bits|swizzle|coord\w*|tiler|layouts?|fragments?|cluster"
     r"|multimem\S*|mbarrier\S*|tcgen05\S*|pred|smem_desc\w*|atom|composition|scale|rank)\b|\[C[0-9]+\]|[A-D] to have rank|expects A/B"
 )  # of CuTe's compiler
+_DEMAND = 200  # characters of a demand that stands alone
+_REPORTED = re.compile(
+    r"(?i)error|exception|traceback|failed|\?|: \w+: |\b(?:I|we|my)\b"
+)  # with what prints it, or by a person
+_DEMANDED = re.compile(
+    r"\b(?:must|MUST|can only be)\b|\b[Rr]equires?\b|\b[Oo]nly (?:[\w-]+ ){0,4}?support|\b(?:does|do)(?: not|n't) (?:\w+ )?(?:support|match|divide)|not supported|\bcannot\b|\bExpected?\b"
+)
+_OF_TEMPLATES = re.compile(
+    r"\bSM(?:70|75|80|89|90|100|103|120)_\w+|\b(?!AssertionError)[A-Z][a-z]\w*(?:Layout|Shape|Stride|Tile|Atom|Copy|Mma|MNKL?)\w*|\b(?:Smem|Gmem|Element|Tile_|BLK_|CTA_|Sm[0-9]+)\w+|\b(?:[rsgt]mem|RF|register) resident\b|\bEVT\b|\b(?:MN|K)[- ]major inputs|\bPingpong kernel|\bCooperative kernels?|\bCpAsync main"
+)
 _STATED = "The message is all that the text says of the cause; it is none of CuTe's, CUDA's or their tools'."
 _NO_ERROR = "The text tells no error. Which types, sizes and GPUs the library has kernels for, and which it compiles at the first call, its own documentation lists."
 _LAWLESS = "No law here fits its words: the commands below look at what it is about."
@@ -151,6 +161,13 @@ def _of_traceback(found: frames.Frames, folded: str, place: str | None, entry: K
         parts["whose"] = found.whose[:1].upper() + found.whose[1:]
     parts["cause"] = found.why or _STATED
     return answering.of_parts(entry, parts, found.said, folded, place)
+
+
+def as_assertion(folded: str) -> str:
+    """A short demand in CUTLASS' own names, as the compiler prints it around the message; "" for any other text."""
+    short = len(folded) < _DEMAND and not _REPORTED.search(folded) and not folding.OF_DSL.search(folded)
+    plain = short and _OF_TEMPLATES.search(folded) and _DEMANDED.search(folded) and '"' not in folded
+    return f'error: static assertion failed with "{folded.strip()}" cute::' if plain else ""
 
 
 def of_words(text: str, folded: str, place: str | None) -> list[Answer]:

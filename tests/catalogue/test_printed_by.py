@@ -273,3 +273,34 @@ def test_a_launch_failure_follows_from_the_kernels_own_assertion() -> None:
     )
     assert answer.entry.name == "elsewhere.device-assertion" and "n is a multiple of 4" in answer.cause
     assert "smxx_layout.cuh:131" in answer.cause and "deepseek-ai/DeepGEMM" in answer.remedy
+
+
+@pytest.mark.parametrize(
+    ("said", "entry", "part"),
+    [
+        ("Sm80 EVT does not support Array Gemm.", "cpp.other-assertion", "has no form for what the message names"),
+        ("A tensor must be gmem resident.", "cpp.other-assertion", "another memory space"),
+        ("SmemLayout must be rank 3 (M/N, K, PIPE)", "cpp.other-assertion", "number of modes"),
+        ("CUTLASS GEMM kernel failed: 7", "cpp.launch-refused", "another architecture"),
+        ("Gemm::can_implement() failed", "cpp.can-implement", "strides and alignments"),
+        ("CUTLASS's Ada FP8 GEMM example requires a device of compute capability 89 or higher.", "elsewhere.gpu-too-old", "targets of a build"),
+        ("ERROR - results miscompared.", "results-differ", "wrong place"),
+    ],
+)  # fmt: skip
+def test_what_cutlass_prints_is_answered_without_the_lines_around_it(
+    said: str, entry: str, part: str
+) -> None:
+    (answer,) = answers(said)
+    assert answer.entry.name == entry and part in answer.cause
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "must the TileShape of my kernel be larger?",  # a question
+        "N must be a multiple of 8.",  # whose?
+        "LayoutError: the TileShape must divide",  # of a program that says who it is
+    ],
+)
+def test_other_demands_are_no_assertions_of_cutlass(said: str) -> None:
+    assert all(one.entry.name != "cpp.other-assertion" for one in answers(said))

@@ -64,6 +64,8 @@ KINDS = {
     "Invalid value for environment variable CUTE_DSL_X=a. Expected a base-10 integer": "value",
     "sparse_id2 must be in [0, 3], got 4": "value",
     "Unsupported block-scaled tcgen05 input dtype: f64": "element type",  # the 5 is no count of inputs
+    "Sm80 EVT does not support Array Gemm.": "unsupported",
+    "ElementA and ElementB must match.": "element type",
     "tcgen05.ld: offset is only valid for '16x32bx2', not '32x32b'": "together",
 }
 
