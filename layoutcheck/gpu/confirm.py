@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from queue import Empty, Queue
 from typing import Any
 
@@ -55,16 +55,13 @@ def run(
     if "why" in machine:
         out = []
         for i, one in enumerate(prepared):
-            out.append(_judged(one, simulate(one.task), "simulator") if one.task else _unrun(one))
+            out.append(_judged(one, simulate(one.task) if one.task else None, "simulator"))
             if progress:
                 progress("run", i + 1, len(prepared))
         return out, machine
     prepared = [_for_machine(one, str(machine["arch"])) for one in prepared]
     outcomes = _on_gpu(prepared, workers, progress)
-    return [
-        _judged(one, outcome, "gpu") if outcome is not None else _unrun(one)
-        for one, outcome in zip(prepared, outcomes, strict=True)
-    ], machine
+    return [_judged(*pair, "gpu") for pair in zip(prepared, outcomes, strict=True)], machine
 
 
 def _for_machine(one: Prepared, machine: str) -> Prepared:
@@ -75,27 +72,13 @@ def _for_machine(one: Prepared, machine: str) -> Prepared:
     return replace(one, task=None, note=f"compiled for {needed}, the GPU is {there}")
 
 
-def _unrun(one: Prepared) -> Confirmation:
-    return Confirmation(one.name, one.verdict, one.codes, one.compiler, "nothing", one.note)
-
-
-def _judged(one: Prepared, outcome: Outcome, ran: str) -> Confirmation:
-    if outcome.error:
-        return Confirmation(one.name, one.verdict, one.codes, one.compiler, "nothing", outcome.error)
-    return Confirmation(
-        one.name,
-        one.verdict,
-        one.codes,
-        one.compiler,
-        ran,
-        "",
-        outcome.expected_fault,
-        outcome.fault,
-        outcome.as_predicted,
-        outcome.as_asked,
-        outcome.guard_untouched,
-        outcome.first,
-    )
+def _judged(one: Prepared, outcome: Outcome | None, ran: str) -> Confirmation:
+    """A copy's three answers; nothing ran where there is no outcome, or where that has an error."""
+    answers = one.name, one.verdict, one.codes, one.compiler
+    if outcome is None or outcome.error:
+        return Confirmation(*answers, "nothing", one.note if outcome is None else outcome.error)
+    seen = {each.name: getattr(outcome, each.name) for each in fields(outcome) if each.name != "error"}
+    return Confirmation(*answers, ran, **seen)
 
 
 def _on_gpu(prepared: Sequence[Prepared], workers: int, progress: Progress | None) -> list[Outcome | None]:

@@ -10,7 +10,7 @@ import itertools
 import math
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -50,6 +50,16 @@ class Proven:
 
 
 @dataclass(frozen=True)
+class Attempt:
+    """An edit that was traced, and why it does not repair the copy that it is for; "" where it does."""
+
+    title: str
+    edits: Candidate
+    edited: Edited
+    why: str
+
+
+@dataclass(frozen=True)
 class Search:
     """A project whose script is traced with other texts, until `deadline` (of `time.monotonic`)."""
 
@@ -69,13 +79,45 @@ class Search:
         Then one that makes others slow. One that makes them wrong counts where a second edit makes up for it:
         a tile has more than one user.
         """
+        held: list[str] = []
+        refused: list[str] = []
+        proven: list[Proven] = []
+        slowing: list[Attempt] = []
+        harmful: list[Attempt] = []
+        for one in self.attempts(state, target, texts, held):
+            why = one.why
+            if not why and (harmed := one.edited.harmed(slow_too=self.by is None)):
+                why = f"{short(harmed[0])} is worse"
+                (harmful if one.edited.harmed(slow_too=False) else slowing).append(one)
+            elif not why:
+                made, why = self.confirmed(one.edited, target[0], one)
+                if made is not None:
+                    proven.append(made)
+                    if one.edited.costs_nothing() or len(proven) == MOST_PROVEN:
+                        break
+                    continue
+            refused.append(f"{one.title.split(':')[0]} at line {lines_of(texts, one.edits)[0].line}: {why}")
+        for one in slowing[: 0 if proven else MOST_PROVEN]:
+            made, why = self.confirmed(one.edited, target[0], one)
+            proven += [] if made is None else [made]
+        if proven:
+            return _cheapest(proven), ""
+        for one in harmful[:MOST_SECOND]:
+            mended = self.mended(one.edited)
+            now = None if mended is None else mended.rank(place_of(target[0]))  # it may undo the first
+            if mended is not None and now is not None and now <= RANKS["slow"]:
+                made, why = self.confirmed(mended, target[0], one)
+                if made is not None:
+                    return made, ""
+        also = f"what may be its cause is not edited: {held[0]}" if held else ""
+        return None, "; ".join(filter(None, (also, told(refused))))
+
+    def attempts(
+        self, state: State, target: tuple[Distinct, Report], texts: dict[str, str], held: list[str]
+    ) -> Iterator[Attempt]:
+        """The ways to repair a copy, traced; why edits are not made for what their files are, into `held`."""
         place = place_of(target[0])
         tried = set[tuple[str, ...]]()
-        refused: list[str] = []
-        held: list[str] = []
-        proven: list[Proven] = []
-        slowing: list[tuple[Edited, str, Candidate]] = []
-        harmful: list[tuple[Edited, str, Candidate]] = []
         for title, wanted, edits, bare, others in ways(texts, *target, self.by, state.bad()):
             if not self.may(edits):
                 held += [self.locked[edit.path] for edit in edits if edit.path in self.locked]
@@ -85,39 +127,12 @@ class Search:
             if key in tried or changed == texts:
                 continue
             if len(tried) >= MOST_TRIES:
-                break
+                return
             tried.add(key)
             edited = Edited(texts, state, changed, State(self.trace(changed)))
             if more := self.further(edited, place):
                 edited, title = more[0], f"{title}; then {more[1]}"
-            why = self.shortfall(edited, place, RANKS[wanted], bare, others)
-            if why:
-                pass
-            elif harmed := edited.harmed(slow_too=self.by is None):
-                why = f"{short(harmed[0])} is worse"
-                (harmful if edited.harmed(slow_too=False) else slowing).append((edited, title, edits))
-            else:
-                made, why = self.confirmed(edited, target[0], title, edits)
-                if made is not None:
-                    proven.append(made)
-                    if edited.costs_nothing() or len(proven) == MOST_PROVEN:
-                        break
-                    continue
-            refused.append(f"{title.split(':')[0]} at line {lines_of(texts, edits)[0].line}: {why}")
-        for edited, title, edits in slowing[: 0 if proven else MOST_PROVEN]:
-            made, why = self.confirmed(edited, target[0], title, edits)
-            proven += [] if made is None else [made]
-        if proven:
-            return _cheapest(proven), ""
-        for edited, title, edits in harmful[:MOST_SECOND]:
-            mended = self.mended(edited)
-            now = None if mended is None else mended.rank(place)  # the second may undo the first
-            if mended is not None and now is not None and now <= RANKS["slow"]:
-                made, why = self.confirmed(mended, target[0], title, edits)
-                if made is not None:
-                    return made, ""
-        also = f"what may be its cause is not edited: {held[0]}" if held else ""
-        return None, "; ".join(filter(None, (also, told(refused))))
+            yield Attempt(title, edits, edited, self.shortfall(edited, place, RANKS[wanted], bare, others))
 
     def shortfall(
         self, edited: Edited, place: Place, wanted: int, bare: Candidate | None, others: Sequence[Distinct]
@@ -188,11 +203,9 @@ class Search:
                 return whole
         return None
 
-    def confirmed(
-        self, edited: Edited, one: Distinct, title: str, edits: Candidate
-    ) -> tuple[Proven | None, str]:
+    def confirmed(self, edited: Edited, one: Distinct, by: Attempt) -> tuple[Proven | None, str]:
         """The edit with what confirmed it; None and the reason where its copies move wrong bits."""
-        made = _repair(edited, one, title, edits)
+        made = _repair(edited, one, by.title, by.edits)
         if self.confirm is None:
             return Proven(edited, made), ""
         places = {there for place in edited.repaired() for there in edited.there(place)}

@@ -234,11 +234,11 @@ class RandomMemory(Memory):
     def _random_load(self, op: Operation) -> Step:
         machine, plain = self.machine, super().step(op)
         assert plain is not None
-        pointer, out = self.slots[op.operands[0]], self.slots[op.results[0]]
-        space, kind = parse_type(op.operands[0].type).space, parse_type(op.results[0].type)
+        pointer, out = self._pointer(op.operands[0]), self.slots[op.results[0]]
+        kind = parse_type(op.results[0].type)
 
         def run() -> None:
-            address, provenance, name = self._place(pointer, space)
+            address, name, provenance = self._place(pointer)
             if name == "rmem":
                 plain()
                 return
@@ -254,14 +254,13 @@ class RandomMemory(Memory):
 
     def _random_matrix(self, op: Operation) -> Step:
         machine = self.machine
-        pointer, out = self.slots[op.operands[0]], self.slots[op.results[0]]
-        space = parse_type(op.operands[0].type).space
+        pointer, out = self._pointer(op.operands[0]), self.slots[op.results[0]]
         count = integer(op.attributes.get("num", "1")) or 1
         how = named(op.attributes.get("layout", "") + op.attributes.get("shape", ""))
         threads = machine.launch.threads
 
         def run() -> None:
-            address, provenance, name = self._place(pointer, space)
+            address, name, provenance = self._place(pointer)
             rows = np.broadcast_to(np.asarray(address, np.int64), (threads,))
             each = tuple(mixed(how, named(name), matrix_register(rows, i)) & 0xFFFFFFFF for i in range(count))
             bit = machine.reasons.bit("data", "values that each thread loads from shared memory")

@@ -73,9 +73,26 @@ class Memory:
             return self._other(op)
         return None
 
-    def _place(self, slot: int, space: int) -> tuple[Number, int, str]:
+    def _pointer(self, value: SsaValue) -> tuple[int, int]:
+        """A pointer's slot and the space that its type says."""
+        return self.slots[value], parse_type(value.type).space
+
+    def _place(self, pointer: tuple[int, int]) -> tuple[Number, str, int]:
+        """Where a pointer points now, in which space, and what that rests on."""
+        slot, space = pointer
         address = number(self.machine.values[slot])
-        return address, self.machine.provenance[slot], spaces.space_of(space, address)
+        return address, spaces.space_of(space, address), self.machine.provenance[slot]
+
+    def _access(
+        self, tag: str, op: str, size: int, pointer: tuple[int, int], align: int = 0,
+        facts: dict[str, str] | None = None, second: tuple[int, int] | None = None,
+    ) -> Recorded:  # fmt: skip
+        """An access where a pointer points now; `second` is a copy's source."""
+        address, space, provenance = self._place(pointer)
+        access = Recorded(tag, op, size, address, space, align, provenance=provenance, facts=facts or {})
+        if second is not None:
+            access.second, access.second_space, access.second_provenance = self._place(second)
+        return access
 
     def _record(self, access: Recorded) -> None:
         if access.tag:
@@ -83,9 +100,9 @@ class Memory:
 
     def _load(self, op: Operation) -> Step:
         machine = self.machine
-        pointer, out = self.slots[op.operands[0]], self.slots[op.results[0]]
+        pointer, out = self._pointer(op.operands[0]), self.slots[op.results[0]]
         kind = parse_type(op.results[0].type)
-        space, size = parse_type(op.operands[0].type).space, kind.size_bytes
+        size = kind.size_bytes
         align = integer(op.attributes.get("alignment", "")) or kind.align_bytes
         nibbles = _nibbles(kind)
         tag, numeric = self.tag(op), self.levels.get(op.results[0], 0) == NUMBER
@@ -93,11 +110,10 @@ class Memory:
 
         def run() -> None:
             first, end = (0, size) if left is None else left()
-            address, provenance, name = self._place(pointer, space)
             sure = align_of() if end - first == size else align  # what is cut stays in pieces
-            access = Recorded(
-                tag, "ld", end - first, address + first, name, sure, provenance=provenance, facts=nibbles
-            )
+            access = self._access(tag, "ld", end - first, pointer, sure, nibbles)
+            address, name, provenance = access.address, access.space, access.provenance
+            access.address = address + first
             self._record(access)
             if name == "rmem" and numeric:
                 value, bits, known = self._from_registers(address, kind)
@@ -172,22 +188,20 @@ class Memory:
 
     def _store(self, op: Operation) -> Step:
         machine = self.machine
-        value, pointer = self.slots[op.operands[0]], self.slots[op.operands[1]]
+        value, pointer = self.slots[op.operands[0]], self._pointer(op.operands[1])
         kind = parse_type(op.operands[0].type)
-        space, size = parse_type(op.operands[1].type).space, kind.size_bytes
+        size = kind.size_bytes
         align = integer(op.attributes.get("alignment", "")) or kind.align_bytes
         tag, nibbles = self.tag(op), _nibbles(kind)
         align_of = self.alignments.of(op.operands[1], align)
 
         def run() -> None:
-            address, provenance, name = self._place(pointer, space)
             if tag:
-                access = Recorded(
-                    tag, "st", size, address, name, align_of(), provenance=provenance, facts=nibbles
-                )
+                access = self._access(tag, "st", size, pointer, align_of(), nibbles)
                 access.data = _data(machine.values[value], size)
                 access.value, access.value_provenance = machine.values[value], machine.provenance[value]
                 self._record(access)
+            address, name, provenance = self._place(pointer)
             if name == "rmem":
                 bits = machine.provenance[value] | provenance | machine.guard
                 machine.registers.store(address, _stored(machine.values[value], kind), bits, machine.mask)
@@ -196,34 +210,27 @@ class Memory:
 
     def _ldmatrix(self, op: Operation) -> Step:
         machine = self.machine
-        pointer, out = self.slots[op.operands[0]], self.slots[op.results[0]]
-        space = parse_type(op.operands[0].type).space
+        pointer, out = self._pointer(op.operands[0]), self.slots[op.results[0]]
         count = integer(op.attributes.get("num", "1")) or 1
-        facts = _words(op)
-        tag = self.tag(op)
+        facts, tag = _words(op), self.tag(op)
 
         def run() -> None:
-            address, provenance, name = self._place(pointer, space)
-            access = Recorded(
-                tag, f"ldmatrix.x{count}", 16, address, name, 16, provenance=provenance, facts=facts
-            )
+            access = self._access(tag, f"ldmatrix.x{count}", 16, pointer, 16, facts)
             self._record(access)
             parts = tuple(Data(access, 4 * i, 4) for i in range(count))
             bit = machine.reasons.bit("data", "values that each thread loads from shared memory")
-            machine.values[out], machine.provenance[out] = parts if count > 1 else parts[0], provenance | bit
+            machine.values[out] = parts if count > 1 else parts[0]
+            machine.provenance[out] = access.provenance | bit
 
         return run
 
     def _stmatrix(self, op: Operation) -> Step:
         machine = self.machine
-        pointer, sources = self.slots[op.operands[0]], [self.slots[v] for v in op.operands[1:]]
-        space, facts, tag = parse_type(op.operands[0].type).space, _words(op), self.tag(op)
+        pointer, sources = self._pointer(op.operands[0]), [self.slots[v] for v in op.operands[1:]]
+        facts, tag = _words(op), self.tag(op)
 
         def run() -> None:
-            address, provenance, name = self._place(pointer, space)
-            access = Recorded(
-                tag, f"stmatrix.x{len(sources)}", 16, address, name, 16, provenance=provenance, facts=facts
-            )
+            access = self._access(tag, f"stmatrix.x{len(sources)}", 16, pointer, 16, facts)
             pieces: list[tuple[int, int, Data | None]] = []
             for i, slot in enumerate(sources):
                 pieces += [(4 * i + at, n, data) for at, n, data in _data(machine.values[slot], 4)]
@@ -236,8 +243,7 @@ class Memory:
 
     def _cp_async(self, op: Operation) -> Step:
         machine = self.machine
-        target, source = self.slots[op.operands[0]], self.slots[op.operands[1]]
-        spaces_ = [parse_type(v.type).space for v in op.operands[:2]]
+        target, source = map(self._pointer, op.operands[:2])
         size = integer(op.attributes.get("size", "")) or 0
         given = self.slots[op.operands[2]] if len(op.operands) > 2 else None
         match = _CACHE.search(op.attributes.get("modifier", ""))
@@ -245,10 +251,7 @@ class Memory:
         tag = self.tag(op)
 
         def run() -> None:
-            to, to_provenance, to_space = self._place(target, spaces_[0])
-            at, at_provenance, at_space = self._place(source, spaces_[1])
-            access = Recorded(tag, name, size, to, to_space, size, provenance=to_provenance)
-            access.second, access.second_space, access.second_provenance = at, at_space, at_provenance
+            access = self._access(tag, name, size, target, size, second=source)
             if given is not None:
                 access.coordinates = (number(machine.values[given]),)
                 access.counted = machine.provenance[given]
@@ -262,35 +265,27 @@ class Memory:
         sizes = integers(op.attributes.get("operandSegmentSizes", "")) or (1, 1, len(op.operands) - 2)
         shared, descriptor = (0, 1) if load else (1, 0)
         at = [self.slots[v] for v in op.operands[2 : 2 + sizes[2]]]
-        slots = (self.slots[op.operands[shared]], self.slots[op.operands[descriptor]])
-        space, kind = parse_type(op.operands[shared].type).space, "tma.load" if load else "tma.store"
-        facts = _words(op)
+        place, map_ = self._pointer(op.operands[shared]), self.slots[op.operands[descriptor]]
+        kind, facts = "tma.load" if load else "tma.store", _words(op)
 
         def run() -> None:
-            address, provenance, name = self._place(slots[0], space)
-            access = Recorded(tag, kind, 0, address, name, 16, provenance=provenance, facts=facts)
-            access.second, access.second_space = number(machine.values[slots[1]]), "descriptor"
-            access.second_provenance = machine.provenance[slots[1]]
+            access = self._access(tag, kind, 0, place, 16, facts)
+            access.second, access.second_space = number(machine.values[map_]), "descriptor"
+            access.second_provenance = machine.rests_of([map_, *at])
             access.coordinates = tuple(number(machine.values[slot]) for slot in at)
-            for slot in at:
-                access.second_provenance |= machine.provenance[slot]
             self._record(access)
 
         return run
 
     def _bulk(self, op: Operation) -> Step:
         machine, tag = self.machine, self.tag(op)
-        target, source = (self.slots[v] for v in op.operands[:2])
-        kinds = [parse_type(v.type).space for v in op.operands[:2]]
+        target, source = map(self._pointer, op.operands[:2])
         size = self.slots[op.operands[BULK[op.name]]] if len(op.operands) > BULK[op.name] else None
 
         def run() -> None:
-            to, to_provenance, to_space = self._place(target, kinds[0])
-            at, at_provenance, at_space = self._place(source, kinds[1])
             count = number(machine.values[size]) if size is not None else 0
             whole = count if isinstance(count, int) else int(np.max(count))
-            access = Recorded(tag, BULK_COPY, whole, to, to_space, 16, provenance=to_provenance)
-            access.second, access.second_space, access.second_provenance = at, at_space, at_provenance
+            access = self._access(tag, BULK_COPY, whole, target, 16, second=source)
             if size is not None:
                 access.coordinates = (count,)
                 access.counted = machine.provenance[size]
@@ -302,24 +297,25 @@ class Memory:
         """Loads and stores of inline PTX, each under its own predicate."""
         machine, tag, rest_of = self.machine, self.tag(op), self.operations.step(op)
         slots = [
-            (one, self.slots[op.operands[one.operand]], self.slots[op.operands[max(0, one.guard)]])
+            (
+                one,
+                (self.slots[op.operands[one.operand]], GENERIC if one.space == "generic" else GLOBAL),
+                self.slots[op.operands[max(0, one.guard)]],
+            )
             for one in written
         ]
 
         def run() -> None:
             outer, guard = machine.mask, machine.guard
             for one, pointer, tested in slots:
-                address, provenance, name = self._place(
-                    pointer, GENERIC if one.space == "generic" else GLOBAL
-                )
+                access = self._access(tag, one.kind, one.size, pointer)
+                access.address = access.address + one.offset
                 if one.guard >= 0:
                     taken = np.broadcast_to(number(machine.values[tested]) != 0, (machine.launch.threads,))
                     taken = ~taken if one.negated else taken
                     machine.mask = taken if outer is None else outer & taken
                     machine.guard = guard | machine.provenance[tested]
-                machine.record(
-                    Recorded(tag, one.kind, one.size, address + one.offset, name, provenance=provenance)
-                )
+                machine.record(access)
                 machine.mask, machine.guard = outer, guard
             rest_of()
 
@@ -329,7 +325,7 @@ class Memory:
         """An instruction known by its pointers only: tcgen05.*, atomics, prefetches, mbarriers."""
         machine, tag = self.machine, self.tag(op)
         pointers = [v for v in op.operands if parse_type(v.type).kind == "pointer"]
-        slot, space = self.slots[pointers[0]], parse_type(pointers[0].type).space
+        first, name = self._pointer(pointers[0]), op.name.removeprefix("nvvm.").removeprefix("llvm.")
         rest = [self.slots[v] for v in pointers[1:2]]
         facts = {key: value for key, value in op.attributes.items() if len(value) < 200}
         types = [v.type for v in (*op.results, *op.operands)]
@@ -341,9 +337,7 @@ class Memory:
         rest_of = other.step(op) if is_mbarrier(op) else other.assume(op, "data", f"what {op.name} returns")
 
         def run() -> None:
-            address, provenance, name = self._place(slot, space)
-            access = Recorded(tag, op.name.removeprefix("nvvm.").removeprefix("llvm."), size, address, name,
-                            provenance=provenance, facts=facts)  # fmt: skip
+            access = self._access(tag, name, size, first, facts=facts)
             if rest:
                 access.second = number(machine.values[rest[0]])
                 access.second_provenance = machine.provenance[rest[0]]
