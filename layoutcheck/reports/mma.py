@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.errors import InputError
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.formats import check_format
@@ -50,16 +53,12 @@ def _wrapped(head: str, text: str, style: Style) -> list[str]:
 
 def pictures(found: MmaReport) -> list[svg.Picture]:
     """Of the operands that something was said of, or of all that are in registers."""
-    said = {one.letter: one for one in found.answers}
     out = []
-    for letter in LETTERS:
-        answer = said.get(letter)
-        if said and answer is None:
-            continue
-        if found.mma.atom.where(letter) == "registers":
+    for letter, answer, layout in _shown(found):
+        if layout is None:
             out.append(fragment_picture(found.mma, letter, answer))
-        elif answer is not None and answer.layout is not None:
-            out.append(grid_picture(answer.layout, None))
+        else:
+            out.append(grid_picture(layout, None))
     if not out:
         raise InputError(
             f"nothing of {found.mma.atom.name} is in registers",
@@ -68,18 +67,27 @@ def pictures(found: MmaReport) -> list[svg.Picture]:
     return out
 
 
-def text_pictures(found: MmaReport, style: Style) -> str:
-    """The same for a terminal."""
+def _shown(found: MmaReport) -> Iterator[tuple[str, OperandAnswer | None, Layout | ComposedLayout | None]]:
+    """The operands that are drawn, what was said of each, and its layout; None for registers."""
     said = {one.letter: one for one in found.answers}
-    made = []
     for letter in LETTERS:
         answer = said.get(letter)
         if said and answer is None:
             continue
         if found.mma.atom.where(letter) == "registers":
-            made.append(fragment_block(found.mma, letter, answer))
+            yield letter, answer, None
         elif answer is not None and answer.layout is not None:
-            made += blocks.layout_blocks(answer.layout)
+            yield letter, answer, answer.layout
+
+
+def text_pictures(found: MmaReport, style: Style) -> str:
+    """The same for a terminal."""
+    made = []
+    for letter, answer, layout in _shown(found):
+        if layout is None:
+            made.append(fragment_block(found.mma, letter, answer))
+        else:
+            made += blocks.layout_blocks(layout)
     if not made:
         pictures(found)  # says why
     return blocks.render(made, style)

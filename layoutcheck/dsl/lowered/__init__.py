@@ -18,17 +18,17 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from layoutcheck.brackets import closing, split
-from layoutcheck.dsl.lowered.evaluate import Again, Contents, evaluate
+from layoutcheck.dsl.lowered.evaluate import Evaluated, evaluate
 from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.session import Session
 from layoutcheck.errors import InputError
-from layoutcheck.sources.mlir import Operation, without_locations
+from layoutcheck.sources.mlir import without_locations
 
 __all__ = ["Kernel", "Launch", "Lowered", "LoweredOp", "lower", "read"]
 
@@ -39,27 +39,18 @@ _TYPES = "function_type = ("
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
-    """One kernel: its launch, the operations by tag, and the tags whose instructions were met by nobody.
+class Kernel(Evaluated):
+    """One kernel: the operations by tag, and the tags whose instructions were met by nobody.
 
-    `launch.known` says that the grid is what the host's code computes, for the numbers it was given. `notes`
-    say where the evaluation was cut short. `contents`, `again` and `shortened` are those of `Evaluated`.
-    `roomy` gives its grid if its tensors' modes lie apart (`room.py`), None where that is not known. `called`
-    gives its operations with the numbers of the program's largest call, none where that is not known.
-    `turned` gives them as `faults.in_turns` does.
+    `launch.known` says that the grid is what the host's code computes, for the numbers it was given. `roomy`
+    gives its grid if its tensors' modes lie apart (`room.py`), None where that is not known. `called` gives
+    its operations with the numbers of the program's largest call, none where that is not known. `turned`
+    gives them as `faults.in_turns` does.
     """
 
-    name: str
-    launch: Launch
-    lowered_ops: dict[str, LoweredOp]
+    lowered_ops: dict[str, LoweredOp] = field(default_factory=dict)
     unmet: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    shared_bytes: int = 0
-    contents: Contents = field(default=lambda _: {}, compare=False, repr=False)
-    again: Again | None = field(default=None, compare=False, repr=False)
-    shortened: bool = False
     grid: Grid | None = field(default=None, compare=False, repr=False)
-    operation: Operation | None = field(default=None, compare=False, repr=False)
     roomy: Callable[[], Grid | None] = field(default=lambda: None, compare=False, repr=False)
     called: Callable[[], dict[str, LoweredOp]] = field(default=dict, compare=False, repr=False)
     turned: Callable[[], Sequence[tuple[bool, dict[str, LoweredOp]]]] = field(
@@ -144,17 +135,10 @@ def read(
         return Lowered(problem=reason, notes=notes, refused=refused)
     kernels = tuple(
         Kernel(
-            k.name,
-            k.launch,
-            lowered_ops(k),
-            tuple(sorted(k.present - set(k.accesses))),
-            k.notes,
-            k.shared_bytes,
-            k.contents,
-            k.again,
-            k.shortened,
-            None if k.operation is None else Grid(k.operation, types),
-            operation=k.operation,
+            **{one.name: getattr(k, one.name) for one in fields(k)},
+            lowered_ops=lowered_ops(k),
+            unmet=tuple(sorted(k.present - set(k.accesses))),
+            grid=None if k.operation is None else Grid(k.operation, types),
         )
         for k in evaluated
     )

@@ -56,7 +56,7 @@ _TAG = re.compile(r'"([\w.]+#[0-9]+)"')
 _SYMBOL = re.compile(r"@([\w$.-]+|\"[^\"]*\")\s*\Z")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Evaluated:
     """One kernel. `accesses` are its memory instructions by tag, `present` the tags that survived lowering.
 
@@ -64,8 +64,7 @@ class Evaluated:
     the stores under `tags` write (`contents.py`): accesses whose `value` is that of random memory.
     `again(roots, recorded, ready)` evaluates it anew for these operands; `ready` gets machine and flow
     before they run; `blocks` are evaluated side by side instead of block 0, `launched` so and not as the host
-    does with the first numbers. `shortened` says that of some
-    loop not all turns are here.
+    does with the first numbers. `shortened` says that of some loop not all turns are here.
     """
 
     name: str
@@ -76,10 +75,10 @@ class Evaluated:
     notes: tuple[str, ...] = ()
     shared_bytes: int = 0
     steps: int = 0
-    contents: Contents = field(default=lambda _: {}, repr=False)
-    again: Again | None = field(default=None, repr=False)
+    contents: Contents = field(default=lambda _: {}, compare=False, repr=False)
+    again: Again | None = field(default=None, compare=False, repr=False)
     shortened: bool = False
-    operation: Operation | None = field(default=None, repr=False)
+    operation: Operation | None = field(default=None, compare=False, repr=False)
 
 
 parse_once = lru_cache(maxsize=1)(parse)  # several checks in a row look at one lowered module
