@@ -1,4 +1,4 @@
-"""`layoutcheck synth`: the plans as a table, the reasons, the space, and one program."""
+"""`layoutcheck synth`: the best plan and why, its program, all plans as a table, and what was searched."""
 
 from __future__ import annotations
 
@@ -20,28 +20,27 @@ def render(found: Synthesis, style: Style, format_: str = "text", shown: int = 1
         )
     wanted = found.wanted
     readers = ", ".join(map(str, wanted.consumers))
-    lines = [
+    first = [
         f"{wanted.title} to {readers}: {wanted.threads} threads, "
         f"{wanted.stages} stage{'s' * (wanted.stages > 1)}, {wanted.arch}",
-        "",
-        *_table(found),
         "",
         *style.wrap(found.why),
         "",
         *_layouts(found.plans[max(shown, 1) - 1], max(shown, 1)),
     ]
-    for kind, reason in found.dropped:
-        lines.append(f"dropped  {kind}: {reason}")
+    code = f"\n# plan {shown}\n{found.plans[shown - 1].code.rstrip()}\n" if shown else ""
+    rest = ["", *_table(found), "", *_searched(found)]
+    return style.fitted("\n".join(first)) + "\n" + code + style.fitted("\n".join(rest)) + "\n"
+
+
+def _searched(found: Synthesis) -> list[str]:
+    """What has no plan and why, and the space."""
+    lines = [f"dropped  {kind}: {reason}" for kind, reason in found.dropped]
     lines += [f"note     {note}" for note in found.notes]
     if found.cut:
-        cut = f"Cut after {SEARCH_SECONDS:g} s of the processor: there may be better plans."
-        lines += ["", cut, "Searched until then:"]
-    else:
-        lines += ["", "Searched, and best within it:"]
-    for one in found.space:
-        lines.append(f"  - {one}")
-    told = style.fitted("\n".join(lines)) + "\n"
-    return told + (f"\n# plan {shown}\n{found.plans[shown - 1].code.rstrip()}\n" if shown else "")
+        lines.append(f"Cut after {SEARCH_SECONDS:g} s of the processor: there may be better plans.")
+    lines.append("Searched until then:" if found.cut else "Searched, and best within it:")
+    return lines + [f"  - {one}" for one in found.space]
 
 
 def _table(found: Synthesis) -> list[str]:

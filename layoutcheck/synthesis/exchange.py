@@ -17,7 +17,7 @@ taken. For other extents there are the latter alone. A thread's registers may be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from layoutcheck.algebra.inttuple import pair
@@ -46,8 +46,7 @@ MOST_PERIOD_BYTES = 2 * MOST_ALIGN_BYTES
 class Exchange(NamedTuple):
     """The best layout of the tile of `element`s, its pointer's swizzle, and both sides' costs.
 
-    `layout` has the tile's modes; `swizzle` acts on byte addresses, None for none; `tried` candidates were
-    counted.
+    `layout` has the tile's modes; `swizzle` acts on byte addresses, None for none; it is one of `tried`.
     """
 
     element: DType
@@ -86,18 +85,22 @@ def exchange(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any = "bf16", *, arch: 
     not reach every element of the tile, or reach past it.
     """
     best: Exchange | None = None
-    tried = 0
-    for one in ways(tile, src_tv, dst_tv, dtype, arch):
-        tried = one.tried
+
+    def may_win(write: Side) -> bool:
+        return best is None or write.cycles <= best.cycles
+
+    for one in ways(tile, src_tv, dst_tv, dtype, arch, may_win):
         if best is None or one.rank < best.rank:
             best = one
     if best is None:
         raise InputError(f"no layout of the tile holds whole bytes of {dtype} for both sides")
-    return best._replace(tried=tried)
+    return best
 
 
-def ways(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any, arch: str) -> Iterator[Exchange]:
-    """Every layout that `exchange` counts and that holds whole bytes for both sides."""
+def ways(
+    tile: Any, src_tv: Any, dst_tv: Any, dtype: Any, arch: str, asked: Callable[[Side], bool] = bool
+) -> Iterator[Exchange]:
+    """Every layout that holds whole bytes for both sides, and whose writer's side is `asked` for."""
     extents = pair(tile)
     if extents is None or min(extents) < 1:
         raise InputError("a tile has two extents", expected="(MN,K), such as (128,64)")
@@ -108,11 +111,13 @@ def ways(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any, arch: str) -> Iterator
     writer = Registers(_read(src_tv, "src_tv"), extents, "src_tv", target.number >= STMATRIX)
     reader = Registers(_read(dst_tv, "dst_tv"), extents, "dst_tv", target.number >= LDMATRIX)
     candidates = dict.fromkeys(_candidates(writer, reader, extents, element))
-    for n, (layout, swizzle) in enumerate(candidates):
+    for layout, swizzle in candidates:
         write = writer.cost(layout, swizzle, element.bits, True)
+        if write is None or not asked(write):
+            continue
         read = reader.cost(layout, swizzle, element.bits, False)
-        if write is not None and read is not None:
-            yield Exchange(element, layout, swizzle, write, read, n + 1)
+        if read is not None:
+            yield Exchange(element, layout, swizzle, write, read, len(candidates))
 
 
 def _read(given: Any, name: str) -> Layout:

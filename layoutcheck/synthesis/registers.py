@@ -7,19 +7,20 @@ lanes and values lie as these instructions hold them: 32 bits of a row in each o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from layoutcheck.algebra.image import image
-from layoutcheck.algebra.inttuple import product
+from layoutcheck.algebra.inttuple import flatten, product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
-from layoutcheck.machine import banks
+from layoutcheck.machine import banks, f2
 from layoutcheck.machine.arch import WARP
 from layoutcheck.machine.banks import LOAD, MATRIX, OFF, STORE, IntArray
+from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.machine.cost import Counts, predicted_time
 
 WIDTHS_BITS = (128, 64, 32, 16, 8)
@@ -73,6 +74,14 @@ class Registers:
         linear = all(n & (n - 1) == 0 for n in (threads, *self.index.shape, *extents))
         self.lanes = _bits(self.index[0, : min(WARP, threads)]) if linear else None
         self.values = _bits(self.index[:, 0]) if linear else None
+        self._warps = -(-threads // WARP)
+        self._adds = self.linear and bool(
+            (self.index == self.index[:, :1] + self.index[:1]).all()
+            and not (self.index[:, :1] & self.index[:1]).any()
+        )
+        """Whether values and threads toggle bits of their own."""
+        self._toggling = [0, *(1 << n for n in range((threads - 1).bit_length()))]
+        self._starts: dict[tuple[tuple[int, ...], tuple[int, ...]], IntArray] = {}
 
     @property
     def linear(self) -> bool:
@@ -122,24 +131,40 @@ class Registers:
 
     def _vectors(self, layout: Layout, swizzle: Swizzle | None, bits: int, store: bool) -> Side | None:
         """The widest accesses that take whole runs of a thread's registers."""
-        offsets = image(layout)[self.index]
-        values, threads = offsets.shape
-        offsets = offsets[np.argsort(offsets[:, 0], kind="stable")]
+        offsets = image(layout)
+        order = np.argsort(offsets[self.index[:, 0]], kind="stable")
+        adds = self._adds and all(n & (n - 1) == 0 for n in flatten(layout.shape))
+        seen = offsets[self.index[:, self._toggling][order] if adds else self.index[order]]
         granule = 16 if swizzle is None else min(16, swizzle.granule)
         for width in WIDTHS_BITS:
             each = width // bits
-            if each == 0 or width // 8 > granule or values % each:
+            if each == 0 or width // 8 > granule or len(order) % each:
                 continue
-            runs = offsets.reshape(values // each, each, threads)
-            steps = runs - runs[:, :1]
-            if (steps == np.arange(each)[None, :, None]).all() and (runs[:, 0] * bits % width == 0).all():
-                at = _swizzled(runs[:, 0] * bits // 8, swizzle)
-                lanes = np.full((len(at), -(-threads // WARP) * WARP), OFF, np.int64)
-                lanes[:, :threads] = at
-                spent = banks.wavefronts(lanes.reshape(-1, WARP), width, STORE if store else LOAD)
-                each_side = len(spent.phases), int(spent.wavefronts.sum()), int(spent.phases.sum())
-                return Side(self.tv, width, *each_side)
+            firsts = seen[::each]
+            adjacent = all((seen[n::each] - firsts == n).all() for n in range(1, each))
+            if adjacent and (firsts * bits % width == 0).all():
+                begins = self.index[order[::each], ::WARP].reshape(-1)
+                times = np.ones(len(begins), np.int64)
+                if adds and f2.columns(layout) is not None:
+                    begins, times = begins[:1], np.array([len(begins)])
+                elif adds and swizzle is None:
+                    inside = offsets[begins] * bits // 8 % BANK_SPAN_BYTES
+                    _, first, times = np.unique(inside, return_index=True, return_counts=True)
+                    begins = begins[first]
+                lanes = self._lanes_at(begins, order[::each], adds)
+                at = np.where(lanes < 0, OFF, _swizzled(offsets[lanes] * bits // 8, swizzle))
+                return Side(self.tv, width, *_spent(at, times, width, STORE if store else LOAD))
         return None
+
+    def _lanes_at(self, begins: IntArray, values: IntArray, adds: bool) -> IntArray:
+        """The elements of all lanes of the accesses that begin there, OFF for no lane: int64[access, 32]."""
+        if adds:
+            lanes = np.full(WARP, OFF, np.int64)
+            lanes[: self.index.shape[1]] = self.index[0, :WARP]
+            return np.where(lanes < 0, OFF, begins[:, None] + lanes)
+        found = np.full((len(values), self._warps * WARP), OFF, np.int64)
+        found[:, : self.index.shape[1]] = self.index[values]
+        return found.reshape(-1, WARP)
 
     def _matrices(self, layout: Layout, swizzle: Swizzle | None, bits: int, store: bool) -> Side | None:
         """By `ldmatrix` or `stmatrix`, as many matrices at once as there are."""
@@ -149,12 +174,12 @@ class Registers:
         for row, apart, trans in self.rows(bits):
             if any(int(offsets[1 << bit]) != 1 << n for n, bit in enumerate(row)):
                 continue
-            at = self._row_addresses(offsets, row, apart, bits)
-            if at is None:
+            at = offsets[self._row_starts(tuple(row), tuple(apart))] * bits
+            if (at % ROW_BITS).any():
                 continue
             lanes = np.full((len(at), WARP), OFF, np.int64)
-            lanes[:, :ROWS] = _swizzled(at, swizzle)
-            spent = int(banks.wavefronts(lanes, ROW_BITS, MATRIX).wavefronts.sum())
+            lanes[:, :ROWS] = _swizzled(at // 8, swizzle)
+            _, spent, _ = _spent(lanes, np.ones(len(lanes), np.int64), ROW_BITS, MATRIX)
             each = len(at) // self._warps
             count = next(n for n in (4, 2, 1) if each % n == 0)
             name = ("stmatrix" if store else "ldmatrix") + (".trans" if trans else "")
@@ -166,23 +191,39 @@ class Registers:
                 best = found
         return best
 
-    @cached_property
-    def _warps(self) -> int:
-        return len(self.index[0]) // WARP
+    def _row_starts(self, row: tuple[int, ...], apart: tuple[int, ...]) -> IntArray:
+        """The elements at which the rows of every matrix start, [matrix, row]."""
+        if (row, apart) not in self._starts:
+            inside = sum(1 << bit for bit in (*row, *apart) if bit >= 0)
+            held = (self.index.reshape(len(self.index), self._warps, WARP)[:, :, 0] & ~inside).T
+            firsts = np.concatenate([np.unique(one) for one in held])
+            steps = [
+                sum(1 << bit for n, bit in enumerate(apart) if number >> n & 1 and bit >= 0)
+                for number in range(ROWS)
+            ]
+            self._starts[row, apart] = firsts[:, None] + np.array(steps)[None, :]
+        return self._starts[row, apart]
 
-    def _row_addresses(
-        self, offsets: IntArray, row: list[int], apart: list[int], bits: int
-    ) -> IntArray | None:
-        """Bytes at which the rows of every matrix start, [matrix, row]; None where rows are not aligned."""
-        inside = sum(1 << bit for bit in (*row, *apart) if bit >= 0)
-        held = (self.index.reshape(len(self.index), self._warps, WARP)[:, :, 0] & ~inside).T
-        firsts = np.concatenate([np.unique(one) for one in held])
-        steps = [
-            sum(1 << bit for n, bit in enumerate(apart) if number >> n & 1 and bit >= 0)
-            for number in range(ROWS)
-        ]
-        at = offsets[firsts[:, None] + np.array(steps)[None, :]] * bits
-        return at // 8 if (at % ROW_BITS == 0).all() else None
+
+def _spent(lanes: IntArray, times: IntArray, width: int, op: str) -> tuple[int, int, int]:
+    """The instructions int64[instruction, 32], each so many times, the wavefronts, and those that would do.
+
+    To XOR one number onto all addresses of an instruction parts no banks and joins none, nor does moving
+    them by whole lines: of such instructions one is counted.
+    """
+    apart = lanes ^ lanes[:, :1]
+    if (lanes[:, -1] >= 0).all() and (apart[1:] == apart[0]).all():
+        count, (wavefronts, phases) = int(times.sum()), _of_one(apart[0].tobytes(), width, op)
+        return count, count * wavefronts, count * phases
+    spent = banks.wavefronts(lanes, width, op)
+    return int(times.sum()), int(spent.wavefronts @ times), int(spent.phases @ times)
+
+
+@lru_cache(maxsize=1 << 14)
+def _of_one(lanes: bytes, width: int, op: str) -> tuple[int, int]:
+    """Wavefronts and phases of one instruction."""
+    spent = banks.wavefronts(np.frombuffer(lanes, np.int64)[None], width, op)
+    return int(spent.wavefronts[0]), int(spent.phases[0])
 
 
 def _swizzled(at: IntArray, swizzle: Swizzle | None) -> IntArray:
