@@ -30,7 +30,7 @@ from benchmarks.synthesis_plans import APART, IN_ROUNDS
 from layoutcheck.machine.cost import CLOCK_GHZ, SMS
 from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.demand import Demand, demand
-from layoutcheck.synthesis.pace import Constants, pace
+from layoutcheck.synthesis.pace import H200, Machine, pace
 from layoutcheck.synthesis.search import Found
 from layoutcheck.synthesis.wanted import Wanted
 
@@ -44,11 +44,27 @@ ROUND = {
     "kept": 50e6, "kept_tma": 50e6, "again": 2.0, "pages": 100e3, "crowd": 0.2, "cached": 1.0, "data": 1.0,
     "row": 1.0, "thin": 1.3, "stored": 300.0, "overlap": 2.5, "written_only": 5.0, "hidden": 5.0,
 }  # fmt: skip
-FREE, START = tuple(ROUND), Constants(**ROUND)
+FREE = tuple(ROUND)
 """Round numbers, so that nothing of the seed that judges is in what begins."""
 
 
-def predicted_us(row: Row, machine: Constants) -> float:
+def constants(machine: Machine) -> dict[str, float]:
+    """Those of all mechanisms, by their names."""
+    return {name: value for part in asdict(machine).values() for name, value in part.items()}
+
+
+def machine_of(values: dict[str, float]) -> Machine:
+    """With these constants; others as they are."""
+    parts = {name: {*part} & {*values} for name, part in asdict(H200).items()}
+    return Machine(
+        **{
+            name: replace(getattr(H200, name), **{one: values[one] for one in names})
+            for name, names in parts.items()
+        }
+    )
+
+
+def predicted_us(row: Row, machine: Machine) -> float:
     """Of the whole launch; no more blocks share an SM than there are."""
     asked = Demand(**row["demand"])
     blocks = max(1.0, min(asked.blocks, row["blocks"] / SMS))
@@ -76,7 +92,7 @@ def pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
     return found
 
 
-def tau(some: Sequence[tuple[Row, Row]], machine: Constants) -> float:
+def tau(some: Sequence[tuple[Row, Row]], machine: Machine) -> float:
     """Kendall's, over these pairs."""
     agree = sum(predicted_us(fast, machine) < predicted_us(slow, machine) for fast, slow in some)
     return 2 * agree / len(some) - 1
@@ -86,8 +102,7 @@ def of_seeds(rows: Sequence[Row]) -> dict[str, float]:
     """Tau of each seed's plans."""
     seeds = sorted({row["seed"] for row in rows})
     return {
-        str(seed): round(tau(pairs([row for row in rows if row["seed"] == seed]), Constants()), 3)
-        for seed in seeds
+        str(seed): round(tau(pairs([row for row in rows if row["seed"] == seed]), H200), 3) for seed in seeds
     }
 
 
@@ -97,7 +112,7 @@ def first(rows: Sequence[Row]) -> dict[str, Any]:
     for row in rows:
         requests.setdefault(json.dumps([row["seed"], row["request"]]), []).append(row)
     ratios = [
-        min(some, key=lambda row: predicted_us(row, Constants()))["us"] / min(row["us"] for row in some)
+        min(some, key=lambda row: predicted_us(row, H200))["us"] / min(row["us"] for row in some)
         for some in requests.values()
         if len(some) > 1
     ]
@@ -110,7 +125,7 @@ def first(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def loss(rows: Sequence[Row], some: Sequence[tuple[Row, Row]], machine: Constants) -> float:
+def loss(rows: Sequence[Row], some: Sequence[tuple[Row, Row]], machine: Machine) -> float:
     """How far ratios of times are off, how far pairs are from their order, and times themselves."""
     times = {id(row): math.log(predicted_us(row, machine)) for row in rows}
     ratio = order = 0.0
@@ -123,16 +138,14 @@ def loss(rows: Sequence[Row], some: Sequence[tuple[Row, Row]], machine: Constant
     return ratio / len(some) + 2 * order / len(some) + 0.2 * off / len(rows)
 
 
-def fitted(
-    rows: Sequence[Row], start: Constants, steps: int, seed: int, free: Sequence[str] = FREE
-) -> Constants:
+def fitted(rows: Sequence[Row], start: Machine, steps: int, seed: int, free: Sequence[str] = FREE) -> Machine:
     """A random search of what is `free` from `start`, which stays near it: only what helps moves."""
     rng = random.Random(seed)
-    some, first = pairs(rows), asdict(start)
+    some, first = pairs(rows), constants(start)
 
     def judged(values: dict[str, float]) -> float:
         far = sum(abs(math.log(values[name] / first[name])) for name in free)
-        return loss(rows, some, Constants(**values)) + 0.0015 * far
+        return loss(rows, some, machine_of(values)) + 0.0015 * far
 
     best, width = dict(first), 0.2
     least = judged(best)
@@ -145,7 +158,7 @@ def fitted(
             best, least = tried, now
         if step % (steps // 5 + 1) == steps // 5:
             width *= 0.7
-    return Constants(**best)
+    return machine_of(best)
 
 
 RESIDENT = ("blocks", "live_bytes", "streams", "asked_rows", "l1_bytes")
@@ -200,7 +213,7 @@ def parted(plans: Sequence[Planned]) -> dict[str, Any]:
             row | {"demand": guess._asdict() | {part: row["demand"][part] for part in taken}}
             for row, guess in guesses
         ]
-        found[name] = round(tau(pairs(mixed), Constants()), 3)
+        found[name] = round(tau(pairs(mixed), H200), 3)
     return found
 
 
@@ -234,7 +247,7 @@ def main() -> None:
         found["held_out"] = {name: value for name, value in known.items() if name != "all"}
         free = given.free.split(",") if given.free else FREE
         by = [int(seed) for seed in (given.by or "").split(",") if seed]
-        start = replace(Constants(), **{name: getattr(START, name) for name in free})
+        start = machine_of({name: ROUND[name] for name in free})
         one_by_one = [[int(seed)] for seed in (given.judge or "").split(",") if seed]
         for judges in one_by_one or [seeds[n::FOLDS] for n in range(FOLDS)]:
             taken = [row for row in rows if row["seed"] in (by or {*seeds} - {*judges})]
@@ -248,8 +261,8 @@ def main() -> None:
         found["held_out"]["all"] = round(right / sum(counts.values()), 3)
         print(fitted([row for row in rows if row["seed"] in (by or seeds)], start, given.steps, 0, free))
     found["first"] = first(rows)
-    found["all"] = round(tau(pairs(rows), Constants()), 3)
-    found["error"] = round(median(abs(predicted_us(row, Constants()) / row["us"] - 1) for row in rows), 3)
+    found["all"] = round(tau(pairs(rows), H200), 3)
+    found["error"] = round(median(abs(predicted_us(row, H200) / row["us"] - 1) for row in rows), 3)
     if given.parts:
         found["parts"] = parted(plans)
     given.file.write_text(a_line_each(found), encoding="utf-8")

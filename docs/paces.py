@@ -10,7 +10,7 @@ from benchmarks.synthesis_fit import pairs, tau
 from benchmarks.synthesis_layouts import wavefronts
 from benchmarks.synthesis_plans import matches
 from docs.figures import bullet, filled, read, with_figures
-from layoutcheck.synthesis.pace import Constants
+from layoutcheck.synthesis.pace import H200
 
 HELD = (302, 303), (101, 102, 103, 201, 202, 203)
 """Seeds whose epilogues no constant of epilogues was fitted to."""
@@ -154,12 +154,12 @@ def _to_memory(plans: list[dict[str, Any]]) -> str:
     rows = [row for row in plans if row["request"]["to"] == "gmem"]
     copies = [row for row in rows if row["request"]["src"] != "accumulator"]
     epilogues = [row for row in rows if row["request"]["src"] == "accumulator"]
-    found = [(tau(some, Constants()), len(some)) for some in map(pairs, (rows, copies, epilogues))]
+    found = [(tau(some, H200), len(some)) for some in map(pairs, (rows, copies, epilogues))]
     (every, _), (copied, count), (epilogue, few) = found
     seeds = sorted({row["seed"] for row in rows})
     again = [(fast, slow) for fast, slow in pairs(epilogues) if "again_us" in fast]
     same = sum(fast["again_us"] < slow["again_us"] for fast, slow in again)
-    held = {seed: tau(pairs([row for row in epilogues if row["seed"] in seed]), Constants()) for seed in HELD}
+    held = {seed: tau(pairs([row for row in epilogues if row["seed"] in seed]), H200) for seed in HELD}
     figures = " and ".join(f"{value:.2f}" for value in held.values())
     return (
         f"**To global memory alone** (seeds {', '.join(map(str, seeds))}) tau is {every:.2f}: {copied:.2f} "

@@ -1,32 +1,12 @@
 """The pace of a plan: cycles an SM takes for a tile while blocks run their loops, and what bounds it.
 
-`machine.cost` counts what one tile asks of the pipes. A kernel's pace has more in it, which this adds:
+`machine.cost` counts what one tile asks of the pipes. A kernel's pace has more in it. Each mechanism is a
+class here: what happens, its constants, and the cycles or bytes that it adds to what a plan asks (`Demand`).
+`pipes` has the cycles of all, `pace` puts them together.
 
-    issue      warp instructions of the loop, addresses and predicates among them
-    chain      a block waits for its tile (in rounds, where its registers hold a part of its loads), for
-               its barriers and for its own instructions, as long as its slowest warp
-               takes by itself, or, where it loads nothing, until its stores have left its
-               registers; what waits is hidden by the tiles ahead (stages) and by the
-               other blocks of the SM, which registers, shared memory and threads bound
-    lines      a load through L1 (ld.global, cp.async of less than 16 bytes) holds a line of L1 until its data
-               is there; what shared memory leaves of L1 bounds the bytes in flight. A line of which a load
-               takes a part is held whole, and longer where memory is busy with what blocks write
-    engine     the copy engine: rows of boxes
-    memory     bytes at the bandwidth; what is read and written at once costs more than either alone. A line
-               that a run of adjacent sectors takes in part costs more than it has, most where a block waits
-               for it before it asks for the rest. Such lines wait in L2 for the next tile: where all do
-               not fit, they come again. Where the rest is that of a block that starts at the same time,
-               L2 loses the more of them the more there are. What is written takes a quarter longer where
-               a tile's runs take pairs of lines in part; a part of that, where one instruction does not
-               fill a pair; and half as long again where it fills no pair of sectors. Where nothing is read,
-               L2 loses none of those that the block beside writes; but the longer a block takes to come
-               to its next tile, the longer does a pair that both take in part. What registers do not
-               hold is written to L2, and where all blocks' together do not fit there, to memory and back
-
-The busy times add up as in `machine.cost`; where nothing is read, the busiest nearly hides the others. What
-waits beside them nearly hides them, or is hidden. The constants are an H200's, fitted to plans that ran there
-(benchmarks/synthesis_fit.py, docs/evidence/synthesis_pace.json): seeds that were held out say how far to
-trust them. L1 and bytes in flight: docs/evidence/in_flight.json.
+If a docstring names no other source, the constants are an H200's (cycles at 1.98 GHz), fitted together to the
+times of plans that ran there (benchmarks/synthesis_fit.py, docs/evidence/synthesis_pace.json): seeds that
+were held out say how far to trust them.
 """
 
 from __future__ import annotations
@@ -40,123 +20,240 @@ from layoutcheck.synthesis.demand import Demand
 
 
 @dataclass(frozen=True)
-class Constants:
-    """Of the machine; cycles at 1.98 GHz.
+class Pipes:
+    """What is busy on an SM.
 
-    `issue` a warp instruction; `latency` of memory, `later` the share of it that each further round of
-    loads waits; `barrier` of a block; `held` a line of L1 by a load, `behind` times as long behind what is
-    written; `read`, `write` a byte, `mixed` a byte of both more; bytes that a line costs more of which a run
-    takes a part (`part`, `part_waited`); `cut` of a written byte more, where a run takes a pair of lines in
-    part, `apart` where an instruction does (`near` where nothing is read), `bulk` where a row of a box does,
-    `split` of one that an instruction takes pairs of sectors in part of; where nothing is read, `met` of one
-    in a pair that runs take in part, where all these fill `kept`, and `late` of one in a pair that a block's
-    next tile takes a part of, for each cycle until then; `spilled` of one that stays in L2; `lost` bytes of
-    each line in part where they fill `kept`, and its rest is that of a block beside; `meet` rows asked for at
-    once, beyond which the parts of a line are fetched apart though copies run ahead; `kept`, `kept_tma`
-    bytes of partial lines that L2 holds, `again` how often those beyond come anew; `pages` runs that all
-    blocks write at once, beyond which each costs `crowd` of them more; `row` of a box, `thin` one of half a
-    sector, which L2 gives whole; `stored` until the engine has read a tile; `overlap` (`written_only` where
-    nothing is read), `hidden` the exponents of what is busy and of what waits.
+    Cycles: `issue` a warp instruction, addresses and predicates among them; `data` a wavefront, `cached` one
+    of `cp.async` through L1; `row` of a box in the copy engine, `thin` one of half a sector, which L2 gives
+    whole.
     """
 
     issue: float = 0.276
+    data: float = 0.687
+    cached: float = 0.994
+    row: float = 0.777
+    thin: float = 1.18
+
+    def cycles(self, asked: Demand) -> dict[str, float]:
+        """Of each pipe, by its name."""
+        return {
+            "issue": self.issue * asked.instructions,
+            "data": self.cached * asked.cached + self.data * asked.data,
+            "fill": asked.sectors * SECTOR_BYTES / FILL_BYTES_PER_CYCLE,
+            "engine": (self.thin if asked.thin else self.row) * asked.engine,
+        }
+
+
+@dataclass(frozen=True)
+class Waits:
+    """A block waits for its tile, for its barriers, and for its own instructions.
+
+    The last take as long as its slowest warp takes by itself. Tiles ahead (stages) hide the first, other
+    blocks of the SM all.
+
+    Cycles: `latency` of memory; `later` the share of it that each further round of loads waits, where
+    registers hold a part of a thread's loads; `barrier` of a block; `stored` until the engine has read a
+    tile.
+    """
+
     latency: float = 1260.0
     later: float = 0.7
     barrier: float = 60.0
+    stored: float = 300.0
+
+    def own(self, asked: Demand) -> float:
+        """From a block's tile to its next, if memory answers at once."""
+        return self.barrier * asked.barriers + asked.own + self.stored * asked.engine_stores
+
+    def cycles(self, asked: Demand) -> float:
+        """That an SM waits for a tile of one of its blocks."""
+        loads = self.latency * (1 + self.later * (asked.rounds - 1)) / asked.ahead if asked.way else 0.0
+        return (self.own(asked) + loads) / asked.blocks
+
+
+@dataclass(frozen=True)
+class Held:
+    """A load through L1 holds a line until its data is there, also one of which it takes a part.
+
+    What shared memory leaves of L1 bounds the bytes in flight (docs/evidence/in_flight.json).
+
+    Cycles of a line: `held` by ld.global, `held_async` by cp.async of less than 16 bytes; `behind` times as
+    long where memory is busy with what blocks write.
+    """
+
     held: float = 978.0
     held_async: float = 1150.0
     behind: float = 1.9
-    read: float = 0.0555
-    write: float = 0.0552
-    mixed: float = 0.02
+
+    def cycles(self, asked: Demand) -> float:
+        """Until L1 has room for the next tile's loads."""
+        each = self.held_async if asked.way == "ca" else self.held
+        return each * (self.behind if asked.written_bytes else 1.0) * asked.held_bytes / asked.l1_bytes
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Lines of which a run of adjacent sectors takes a part: bytes that they cost more than they have.
+
+    Where the block itself comes for the rest, with its next tile: `part` a line, `part_waited` if the block
+    waits for it before it asks for the rest, or if more than `meet` rows are asked for at once. L2 holds
+    `kept` bytes of such lines (`kept_tma` of the engine's): those beyond come `again` so often. Where a block
+    beside comes for the rest, and starts at the same time: `lost` a line where they fill `kept`, on both
+    sides. Where nothing is read, L2 loses none.
+    """
+
     part: float = 9.99
     part_waited: float = 43.4
-    cut: float = 0.25
-    apart: float = 0.092
-    bulk: float = 0.1
-    split: float = 0.46
-    near: float = 0.032
-    late: float = 5.1e-4
-    met: float = 0.139
-    spilled: float = 0.33
-    lost: float = 37.0
     meet: float = 250e3
     kept: float = 50.4e6
     kept_tma: float = 34.6e6
     again: float = 3.63
+    lost: float = 37.0
+
+    def filled(self, asked: Demand) -> float:
+        """The share of what L2 holds that all blocks' lines in part take."""
+        return asked.live_bytes / self.kept
+
+    def read(self, asked: Demand) -> float:
+        """Bytes that are read more."""
+        if asked.divided:
+            return self.lost * self.filled(asked) * asked.read_parts if asked.way else 0.0
+        bulk = asked.way == "tma"
+        waits = not bulk and (asked.waited_for or asked.asked_rows > self.meet)
+        beyond = max(0.0, asked.live_bytes / (self.kept_tma if bulk else self.kept) - 1)
+        each = self.part_waited if waits else self.part
+        return self.again * beyond * asked.read_bytes + each * asked.read_parts
+
+    def written(self, asked: Demand) -> float:
+        """Bytes that are written more."""
+        beside = asked.divided and asked.way
+        return self.lost * self.filled(asked) * asked.write_parts if beside else 0.0
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Memory takes pairs of lines, at least pairs of sectors. One that is written in parts costs more.
+
+    Shares of a written byte: `cut` of pairs that a tile's runs take in part, unless the block beside writes
+    the rest at the same time; then, where nothing is read, `met` if all these fill what L2 holds, and `late`
+    for each cycle until the block comes to its next tile, if that has the rest. `split` of pairs of sectors
+    that one instruction does not fill. Of pairs of lines that it does not fill `apart`, `near` where the
+    block beside writes too and nothing is read; `bulk` that a row of a box does not fill.
+    """
+
+    cut: float = 0.25
+    met: float = 0.139
+    late: float = 5.1e-4
+    split: float = 0.46
+    apart: float = 0.092
+    near: float = 0.032
+    bulk: float = 0.1
+
+    def share(self, asked: Demand, filled: float, own: float) -> float:
+        """Of the written bytes, where lines in part have `filled` L2, and a block takes its `own` cycles."""
+        ends = 0.0
+        if not asked.divided:
+            ends = self.cut * asked.write_cut
+        elif not asked.way:
+            ends = self.met * filled * asked.write_cut + self.late * own * asked.write_late
+        apart = self.apart if not asked.divided else 0.0 if asked.way else self.near
+        inside = (self.bulk if asked.engine_stores else apart) * asked.write_apart
+        return ends + inside + self.split * asked.write_split
+
+
+@dataclass(frozen=True)
+class Rows:
+    """More than `pages` runs that all blocks write at once cost `crowd` more for each so many beyond."""
+
     pages: float = 81e3
     crowd: float = 0.2
-    cached: float = 0.994
-    data: float = 0.687
-    row: float = 0.777
-    thin: float = 1.18
-    stored: float = 300.0
+
+    def share(self, asked: Demand) -> float:
+        """Of the written bytes."""
+        return 0.0 if asked.divided else self.crowd * max(0.0, asked.streams / self.pages - 1)
+
+
+@dataclass(frozen=True)
+class Spills:
+    """What registers do not hold is written to L2: `spilled` of its bytes cost as to memory.
+
+    Where all blocks' do not fit there, it goes to memory and back.
+    """
+
+    spilled: float = 0.33
+
+    def bytes(self, asked: Demand, kept: float) -> tuple[float, float]:
+        """Read and written."""
+        beyond = max(0.0, 1 - kept / max(1.0, asked.spilled_bytes * asked.blocks * SMS))
+        return asked.spilled_bytes * beyond, asked.spilled_bytes * max(self.spilled, beyond)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Cycles of a byte: `read`, `write`; `mixed` more of each that is written while another is read."""
+
+    read: float = 0.0555
+    write: float = 0.0552
+    mixed: float = 0.02
+
+    def cycles(self, read: float, written: float) -> float:
+        """Of so many bytes."""
+        return self.read * read + self.write * written + self.mixed * min(read, written)
+
+
+@dataclass(frozen=True)
+class Together:
+    """How busy times add up: exponents.
+
+    `overlap` of what is busy, as in `machine.cost` (`written_only` where nothing is read: the busiest nearly
+    hides the others); `hidden` of that and of what waits beside it.
+    """
+
     overlap: float = 2.5
     written_only: float = 7.0
     hidden: float = 2.9
 
 
-H200 = Constants()
+@dataclass(frozen=True)
+class Machine:
+    """All mechanisms."""
+
+    pipes: Pipes = Pipes()
+    waits: Waits = Waits()
+    held: Held = Held()
+    parts: Parts = Parts()
+    pairs: Pairs = Pairs()
+    rows: Rows = Rows()
+    spills: Spills = Spills()
+    memory: Memory = Memory()
+    together: Together = Together()
+
+    def traffic(self, asked: Demand) -> float:
+        """Cycles of the memory bandwidth."""
+        pairs = self.pairs.share(asked, self.parts.filled(asked), self.waits.own(asked))
+        written = asked.written_bytes * (1 + pairs) * (1 + self.rows.share(asked)) + self.parts.written(asked)
+        back, out = self.spills.bytes(asked, self.parts.kept)
+        return self.memory.cycles(asked.read_bytes + self.parts.read(asked) + back, written + out)
 
 
-def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
+H200 = Machine()
+
+
+def pipes(asked: Demand, machine: Machine = H200) -> dict[str, float]:
     """The cycles that each is busy, and `chain` those that a block waits."""
-    waited = machine.barrier * asked.barriers + asked.own + machine.stored * asked.engine_stores
-    memory = _memory(asked, waited, machine)
-    if asked.way:
-        waited += machine.latency * (1 + machine.later * (asked.rounds - 1)) / asked.ahead
-    held = machine.held_async if asked.way == "ca" else machine.held
-    held *= machine.behind if asked.written_bytes else 1.0
-    return {
-        "issue": machine.issue * asked.instructions,
-        "data": machine.cached * asked.cached + machine.data * asked.data,
-        "fill": asked.sectors * SECTOR_BYTES / FILL_BYTES_PER_CYCLE,
-        "engine": (machine.thin if asked.thin else machine.row) * asked.engine,
-        "memory": memory,
-        "chain": waited / asked.blocks,
-        "lines": held * asked.held_bytes / asked.l1_bytes,
+    return machine.pipes.cycles(asked) | {
+        "memory": machine.traffic(asked),
+        "chain": machine.waits.cycles(asked),
+        "lines": machine.held.cycles(asked),
     }
 
 
-def _memory(asked: Demand, waited: float, machine: Constants) -> float:
-    """Cycles of the memory bandwidth, for a block that waits so long between its tiles."""
-    live = asked.live_bytes / machine.kept
-    read, written = float(asked.read_bytes), asked.written_bytes * (1 + _shares(asked, waited, machine))
-    if not asked.divided:
-        waits = asked.way != "tma" and (asked.waited_for or asked.asked_rows > machine.meet)
-        part = machine.part_waited if waits else machine.part
-        beyond = asked.live_bytes / (machine.kept_tma if asked.way == "tma" else machine.kept) - 1
-        read = read * (1 + machine.again * max(0.0, beyond)) + part * asked.read_parts
-        written *= 1 + machine.crowd * max(0.0, asked.streams / machine.pages - 1)
-    elif asked.way:
-        read += machine.lost * live * asked.read_parts
-        written += machine.lost * live * asked.write_parts
-    beyond = max(0.0, 1 - machine.kept / max(1.0, asked.spilled_bytes * asked.blocks * SMS))
-    read += asked.spilled_bytes * beyond
-    written += asked.spilled_bytes * max(machine.spilled, beyond)
-    return machine.read * read + machine.write * written + machine.mixed * min(read, written)
-
-
-def _shares(asked: Demand, waited: float, machine: Constants) -> float:
-    """What pairs of lines, and of sectors, that are written in parts add, as a share of the written bytes."""
-    shares = machine.split * asked.write_split
-    if not asked.divided:
-        shares += machine.cut * asked.write_cut
-    elif not asked.way:
-        live = asked.live_bytes / machine.kept
-        shares += machine.met * live * asked.write_cut + machine.late * waited * asked.write_late
-    if asked.engine_stores:
-        return shares + machine.bulk * asked.write_apart
-    apart = machine.apart if not asked.divided else 0.0 if asked.way else machine.near
-    return shares + apart * asked.write_apart
-
-
-def pace(asked: Demand, machine: Constants = H200) -> tuple[float, str]:
+def pace(asked: Demand, machine: Machine = H200) -> tuple[float, str]:
     """Cycles of an SM a tile, and the pipe that is busiest."""
     each = pipes(asked, machine)
-    overlap = machine.overlap if asked.way else machine.written_only
+    overlap = machine.together.overlap if asked.way else machine.together.written_only
     busy = _added((cycles for name, cycles in each.items() if name != "chain"), overlap)
-    return _added((busy, each["chain"]), machine.hidden), max(each, key=lambda name: each[name])
+    return _added((busy, each["chain"]), machine.together.hidden), max(each, key=lambda name: each[name])
 
 
 def _added(each: Iterable[float], exponent: float) -> float:

@@ -60,7 +60,7 @@ def _compared(best: Plan, other: Plan) -> str:
     asked = [f"{count:+,} {words}" for words, count in more.items() if count]
     if other.demand.blocks != best.demand.blocks:
         asked.append(f"{other.demand.blocks} blocks on an SM in place of {best.demand.blocks}")
-    if other.demand.streams != best.demand.streams and other.demand.streams > H200.pages:
+    if other.demand.streams != best.demand.streams and other.demand.streams > H200.rows.pages:
         rows = f"{other.demand.streams:,.0f} rows in place of {best.demand.streams:,.0f}"
         asked.append(f"{rows} that all blocks write at once")
     longer = f"{other.cycles / best.cycles - 1:.1%}"

@@ -9,7 +9,8 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.synthesis.compiled import Compiled, made_of
-from layoutcheck.synthesis.demand import Demand, l1_left, resident
+from layoutcheck.synthesis.demand import Demand
+from layoutcheck.synthesis.occupancy import l1_left, resident
 from layoutcheck.synthesis.pace import H200, pace, pipes
 from layoutcheck.synthesis.plans import Synthesis
 
@@ -212,23 +213,23 @@ def test_what_registers_do_not_hold_is_written_to_l2_or_to_memory_and_back(plans
     assert asked.spilled_bytes == 80 / 2 * 128
     few = asked._replace(spilled_bytes=1000.0, blocks=1)
     some, none = pipes(few)["memory"], pipes(few._replace(spilled_bytes=0.0))["memory"]
-    assert some - none == pytest.approx(H200.spilled * 1000 * (H200.write + H200.mixed))
+    assert some - none == pytest.approx(H200.spills.spilled * 1000 * (H200.memory.write + H200.memory.mixed))
     many = few._replace(spilled_bytes=1e6, blocks=16)
-    assert pipes(many)["memory"] > none + 0.9 * 1e6 * (H200.read + H200.write)
+    assert pipes(many)["memory"] > none + 0.9 * 1e6 * (H200.memory.read + H200.memory.write)
 
 
 def test_loads_hold_their_lines_longer_behind_what_is_written() -> None:
     plans = lc.synthesize("(64,64)", K, "gmem", dst=K, engine="universal").plans
     asked = next(plan.demand for plan in plans if plan.demand.way == "ld")
     alone = asked._replace(written_bytes=0)
-    assert pipes(asked)["lines"] == pytest.approx(H200.behind * pipes(alone)["lines"])
+    assert pipes(asked)["lines"] == pytest.approx(H200.held.behind * pipes(alone)["lines"])
 
 
 def test_the_reason_names_the_rows_that_all_blocks_write_at_once() -> None:
     """If there are more than can be without a cost."""
     found = lc.synthesize("(128,64)", K, "ldmatrix,gmem", dst=K)
     few, *_, many = sorted(found.plans, key=lambda plan: plan.demand.streams)
-    assert many.demand.streams > few.demand.streams > H200.pages
+    assert many.demand.streams > few.demand.streams > H200.rows.pages
     rows = f"{many.demand.streams:,.0f} rows in place of {few.demand.streams:,.0f}"
     assert replace(found, plans=(few, many)).why.endswith(f"{rows} that all blocks write at once.")
 

@@ -1,0 +1,126 @@
+"""Lines, pairs of lines and pairs of sectors of which the runs of a tile, or one instruction, take a part."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.copies.memref import Memref
+from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES
+from layoutcheck.machine.banks import IntArray
+from layoutcheck.synthesis.moves import Direct, Move
+from layoutcheck.synthesis.program import each
+from layoutcheck.synthesis.shared import Shared
+from layoutcheck.synthesis.threads import Threads
+from layoutcheck.synthesis.wanted import BYTE, Wanted, fast_mode
+
+PAIR_BYTES, SPLIT_BYTES = 2 * LINE_BYTES, 2 * SECTOR_BYTES
+"""What memory takes at once of what is written, at best and at least (docs/evidence/synthesis_pace.json)."""
+MOST_PIECES = 64
+"""Instructions that stand for all of a tile's."""
+
+
+def left(last: Move, shared: Shared | None, wanted: Wanted) -> dict[str, float]:
+    """The shares of the written bytes in pairs of lines, or of sectors, that are not written at once."""
+    (cut, whole), (sectors_cut, sectors) = (
+        [_unfilled(move, shared, wanted, unit) for move in (None, last)] for unit in (PAIR_BYTES, SPLIT_BYTES)
+    )
+    return {
+        "write_cut": cut,
+        "write_apart": max(0.0, whole - cut),
+        "write_split": max(0.0, sectors - sectors_cut),
+        "write_late": _late(wanted),
+    }
+
+
+def live(wanted: Wanted) -> float:
+    """Bytes of the lines, of one block, that a tile takes in part."""
+    found = 0
+    for tensor in (None if wanted.accumulator else wanted.src, wanted.dst):
+        fast = None if tensor is None else fast_mode(tensor)
+        if tensor is not None and fast is not None and wanted.tile[fast] * tensor.element_bytes % LINE_BYTES:
+            found += wanted.tile[1 - fast] * LINE_BYTES
+    return float(found)
+
+
+def parts(tensor: Memref, wanted: Wanted) -> float:
+    """Lines that the runs of a tile take in part, on average over tiles side by side.
+
+    A run of one sector counts half: memory gives two, and L2 keeps the other for the next tile.
+    """
+    fast, unit = fast_mode(tensor), LINE_BYTES
+    if fast is None:
+        return 0.0
+    run = wanted.tile[fast] * tensor.element_bytes
+    starts = _starts(run, unit)
+    cut = sum((at % unit != 0) + ((at + run) % unit != 0) - _inside(at, run, unit) for at in starts)
+    return wanted.tile[1 - fast] * cut / len(starts) * (0.5 if run <= SECTOR_BYTES else 1.0)
+
+
+def _starts(run: int, unit: int) -> range:
+    """Where the runs of tiles side by side begin, until one begins in a unit as the first does."""
+    return range(0, math.lcm(run, unit), run)
+
+
+def _inside(at: int, run: int, unit: int) -> bool:
+    """Whether both ends of a run cut the same unit."""
+    return at // unit == (at + run) // unit and at % unit != 0
+
+
+def _unfilled(last: Move | None, shared: Shared | None, wanted: Wanted, unit: int) -> float:
+    """The share of the written bytes in units that no one instruction or row of a box fills; None: no run."""
+    fast = None if wanted.dst is None else fast_mode(wanted.dst)
+    if wanted.dst is None or fast is None:
+        return 0.0
+    run = wanted.tile[fast] * wanted.dst.element_bytes
+    starts = np.array(_starts(run, unit))[:, None]
+    first, size = _pieces(last, shared, run)
+    whole = np.maximum(0, (starts + first + size) // unit + (-starts - first) // unit) * unit
+    return 1 - float(whole.sum() / (len(starts) * size.sum()))
+
+
+def _late(wanted: Wanted) -> float:
+    """The share of the written bytes in pairs of lines within which a block goes on to its next tile."""
+    if wanted.dst is None or not wanted.divided or fast_mode(wanted.dst) != 1:
+        return 0.0
+    run, unit = wanted.tile[1] * wanted.dst.element_bytes, PAIR_BYTES
+    row, starts = run * each(wanted), _starts(run * each(wanted), unit)
+    ends = ((at, at + end) for at in starts for end in range(run, row, run))
+    pairs = {(at, end // unit * unit) for at, end in ends if end % unit}
+    return sum(min(at + row, pair + unit) - max(at, pair) for at, pair in pairs) / (len(starts) * row)
+
+
+def _pieces(last: Move | None, shared: Shared | None, run: int) -> tuple[IntArray, IntArray]:
+    """Where what instructions write without a gap begins within a row of the tensor, and how long it is."""
+    if isinstance(last, Direct) and len(last.sides) > 1:
+        (outer, mode), deal = last.sides[1], last.deal
+    elif isinstance(last, Threads) and last.outer is not None and not last.into:
+        outer, deal, mode = last.outer, last.deal, last.deal.fast
+    else:
+        box = run if last is None or shared is None else shared.run * shared.element.bits // BYTE
+        return np.arange(0, run, box), np.full(run // box, box)
+    stride: Any = outer.tile.layout.stride
+    width, pitch = deal.width(mode) * outer.tile.element_bytes, max(stride) * outer.tile.element_bytes
+    firsts, sizes = [], []
+    for row in outer.addresses(deal.accesses(mode)[:MOST_PIECES]):
+        at = np.unique(row[row >= 0])
+        begin = np.flatnonzero(np.diff(at, prepend=at[0] - 2 * width) != width)
+        firsts.append(at[begin] % pitch)
+        sizes.append(np.diff(begin, append=len(at)) * width)
+    return np.concatenate(firsts), np.concatenate(sizes)
+
+
+def rows(tensor: Memref | None, wanted: Wanted) -> int:
+    """Runs of a tile of a tensor; twice where their ends cut pairs of sectors, which L2 keeps."""
+    if tensor is None:
+        return 0
+    cut = wanted.tile[fast_mode(tensor) or 0] * tensor.element_bytes % (2 * SECTOR_BYTES) != 0
+    return runs(tensor, wanted) * (2 if cut else 1)
+
+
+def runs(tensor: Memref, wanted: Wanted) -> int:
+    """Of a tile of a tensor, 0 where none of its modes is contiguous."""
+    fast = fast_mode(tensor)
+    return 0 if fast is None else wanted.tile[1 - fast]

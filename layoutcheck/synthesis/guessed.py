@@ -1,0 +1,73 @@
+"""What the compiler is expected to make of a plan's program, where it is not asked."""
+
+from __future__ import annotations
+
+import math
+
+from layoutcheck.synthesis.compiled import Compiled
+from layoutcheck.synthesis.matrix import Matrix
+from layoutcheck.synthesis.moves import Direct, Global, Move
+from layoutcheck.synthesis.search import Found
+from layoutcheck.synthesis.threads import Threads
+from layoutcheck.synthesis.wanted import Wanted
+
+MOST_REGISTERS = 255.0
+"""Of a thread (the same)."""
+REGISTER_BYTES = 4
+"""Of a register (the same)."""
+EACH_CYCLES = 3.0
+"""From an instruction of a warp to its next, if it is alone (measured)."""
+TOGETHER = 4
+"""Loads that a thread waits for at once, of twice as many; each doubling takes a round more (measured)."""
+OWN_REGISTERS, LEAST_REGISTERS = 20, 4
+"""Those of a thread that hold no loads under way, and those that do at least (measured)."""
+
+
+def active(move: Move, wanted: Wanted) -> int:
+    """Threads that take part."""
+    if isinstance(move, Matrix):
+        return move.threads
+    return move.deal.threads if isinstance(move, (Threads, Direct)) else wanted.threads
+
+
+def expected(found: Found, wanted: Wanted) -> Compiled:
+    """Registers and instructions of a thread for a tile, without the compiler: a rough guess.
+
+    Fitted to what it makes of random plans; a plan's registers are often half or twice as many.
+    """
+    size, shared = math.prod(wanted.tile) * wanted.element_bytes, found.shared
+    piped = wanted.stages > 1 and shared is not None
+    swizzled = shared is not None and shared.swizzle is not None
+    registers, instructions = 28.0 + 4.0 * piped + 4.0 * swizzled, 24.0 + 12.0 * piped
+    for move in found.moves:
+        words = size / 4 / active(move, wanted)
+        if isinstance(move, Matrix):
+            instructions += words * (1 + 2 / math.prod(move.matrices))
+        elif isinstance(move, (Threads, Direct)):
+            deal = move.deal
+            accesses = words * 4 / wanted.element_bytes / deal.vector
+            turned = deal.block > 1 and deal.vector > 1
+            if turned:
+                registers += 1.3 * words + 12.0 * swizzled
+                instructions += words * 4 / wanted.element_bytes * (wanted.element_bytes < 4)
+            if isinstance(move, Threads) and move.asynchronous:
+                registers += 0.4 * accesses
+            instructions += 3 * accesses + (0 if isinstance(move, Threads) and move.outer else words)
+    return Compiled(min(registers, MOST_REGISTERS), instructions)
+
+
+def rounds_of(code: Compiled, writer: Move, threads: int, wanted: Wanted) -> float:
+    """Those of the program for one tile, or at least so many: ptxas lets few of many loads wait together."""
+    if code.rounds is not None:
+        return max(1.0, code.rounds)
+    words = math.prod(wanted.tile) * wanted.element_bytes / REGISTER_BYTES / threads
+    found = words / max(code.registers - OWN_REGISTERS, LEAST_REGISTERS)
+    if isinstance(writer, (Threads, Direct)):
+        loads = math.prod(writer.deal.tile) / (writer.deal.threads * writer.deal.width(loaded(writer)[1]))
+        found = max(found, math.log2(loads / TOGETHER))
+    return max(1.0, found)
+
+
+def loaded(writer: Threads | Direct) -> tuple[Global | None, int]:
+    """The global tensor that it loads, and along which mode."""
+    return writer.sides[0] if isinstance(writer, Direct) else (writer.outer, writer.deal.fast)
