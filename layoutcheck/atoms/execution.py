@@ -61,8 +61,7 @@ def _executed(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> Execu
     if own.plan is None:
         raise InputError(f"the execution of {atom} is not modelled")
     plan = own.plan(copy, instance, atom)
-    if plan.src_at.size:  # a bulk copy that vanishes asks nothing
-        _refuse_predicate(copy)
+    _refuse_predicate(copy, vanishes=not plan.src_at.size)
     if copy.dst.spare is not None:
         plan = kept(plan, instance.dst, copy.dst.spare)
     return _placed(copy, instance, plan, src_base, dst_base, unit_bits(instance))
@@ -90,15 +89,18 @@ def _folds(copy: Copy) -> bool:
     return floating and copy.atom is not None and copy.atom.folds_float_pred
 
 
-def _refuse_predicate(copy: Copy) -> None:
+def _refuse_predicate(copy: Copy, *, vanishes: bool = False) -> None:
     """Raises CompilerFails for a type that code generation cannot test against zero (measured on the DSL).
 
     A copy tests integers, so LLVM's own floating-point types fail; of the others the bits are tested, as
-    they are stored as integers. The loop of basic_copy_if compares numbers: there the others fail.
+    they are stored as integers. The loop of basic_copy_if compares numbers: there the others fail. A
+    bulk copy that vanishes tests nothing, but an integer that cannot be loaded ends the compiler there, too.
     """
     if copy.pred is None or _folds(copy):
         return
     element = copy.pred.dtype
+    if vanishes and (element.kind == "float" or element.bits in (4, 6)):
+        return
     if element.kind == "float" and (element.name in _LLVM_FLOATS) != (copy.op == "basic_copy_if"):
         raise CompilerFails(f"code generation fails on a predicate of {element}")
     if element.bits in (4, 6):

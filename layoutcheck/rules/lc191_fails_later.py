@@ -13,7 +13,10 @@ V modes of three parts, and of `(atom, rest)` against a flat mode. That of a bul
 stride in V (SIGSEGV). A predicate of f16, bf16, f32 or f64 is folded for `cp.async`
 and fails for the other atoms; `basic_copy_if` fails on those of other floating-point types. The lowering of
 an im2col copy dies where the tile's place is known when it is compiled ("Failed to infer result type(s)" of
-`cute.crd2idx`).
+`cute.crd2idx`). ptxas refuses some memory attributes of `CopyG2ROp` and its kin: a load that releases, a store
+that acquires, `acq_rel` and `sc` of both, `mmio` of a vector or of another scope than `sys`, and
+`l1c_evict_priority` with a cache mode or with `volatile` ("Modifier '.evict_first' cannot be combined with
+modifier '.cs'").
 
 ## How to fix it
 

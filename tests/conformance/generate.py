@@ -21,6 +21,7 @@ from layoutcheck.atoms.cp_async import CACHE_MODES, CpAsync
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.atoms.matrix.traits import LDMATRIX_FORMS, STMATRIX_FORMS
 from layoutcheck.atoms.register import KINDS, RegisterCopy
+from layoutcheck.atoms.register.attributes import ATTRIBUTES, known
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.copy import Copy
@@ -131,13 +132,12 @@ UNIVERSAL_SPACES = [
 
 
 def random_options(rng: Random, kind: str) -> tuple[tuple[str, str], ...]:
-    """Memory-model attributes, in the order the DSL prints them."""
-    if rng.random() < 0.9:
+    """Memory attributes, in the order the DSL prints them, mostly few."""
+    if rng.random() < 0.85:
         return ()
-    order = rng.choice((None, "relaxed"))
-    cache = rng.choice((None, "streaming", "last_use")) if kind == "g2r" else None
-    options = [("mem_order", order), ("mem_scope", "gpu")] if order else []
-    return (*options, *([("load_cache_mode", cache)] if cache else []))
+    often = rng.choice((0.2, 0.4))
+    drawn = ((name, rng.choice(values[1:])) for name, (_, _, values) in ATTRIBUTES.items())
+    return tuple(one for one in drawn if rng.random() < often and known(kind, *one))
 
 
 def random_v(rng: Random, n: int) -> Any:

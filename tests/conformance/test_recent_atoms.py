@@ -11,8 +11,10 @@ pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the judge of th
 
 import layoutcheck as lc
 from layoutcheck.atoms.compiler import predict
+from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
+from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.verifier import verify
 from layoutcheck.machine.dtypes import dtype
@@ -83,3 +85,57 @@ def test_types_and_destinations_of_compressing_loads(dsl: Session) -> None:
         [Copy(atom, view, own, aux=one, arch="sm_107a") for atom in atoms for one in (None, aux)], dsl
     )
     assert outcomes.count("rejected") > 50 and outcomes.count("unknown") >= 4
+
+
+def test_ptxas_refuses_the_attributes_that_the_model_says(dsl: Session) -> None:
+    """Of registers and memory; the type and the verifier take them all (444 of them once)."""
+    wrong = (
+        ("g2r", 32, "mem_order = release mem_scope = gpu"),
+        ("r2g", 32, "mem_order = acquire mem_scope = sys"),
+        ("s2r", 32, "mem_order = acq_rel mem_scope = gpu"), ("r2s", 32, "mem_order = sc mem_scope = gpu"),
+        ("g2r", 32, "mem_order = mmio mem_scope = gpu"), ("g2r", 128, "mem_order = mmio mem_scope = sys"),
+        ("s2r", 32, "mem_order = mmio mem_scope = sys"),
+        ("g2r", 32, "mem_order = volatile l1_cache_evict_priority = evict_last"),
+        ("g2r", 128, "l1_cache_evict_priority = evict_first load_cache_mode = streaming"),
+        ("r2g", 128, "l1_cache_evict_priority = no_allocate store_cache_mode = write_through"),
+        ("g2r", 32, "mem_order = mmio mem_scope = sys l2_prefetch_size = size_64b"),
+    )  # fmt: skip
+    right = (
+        ("g2r", 32, "mem_order = acquire mem_scope = gpu"),
+        ("r2g", 32, "mem_order = release mem_scope = sys"),
+        ("g2r", 32, "mem_order = mmio mem_scope = sys"), ("r2s", 128, "mem_order = volatile"),
+        ("g2r", 128, "mem_order = relaxed mem_scope = gpu l1_cache_evict_priority = evict_last"),
+        ("g2r", 128, "l2_prefetch_size = size_256b load_cache_mode = streaming"),
+        ("r2g", 128, "l1_cache_evict_priority = no_allocate store_cache_mode = none"),
+    )  # fmt: skip
+    copies = []
+    for kind, bits, attributes in (*wrong, *right):
+        atom = parse_atom(f"!cute_nvgpu.atom.{kind}<f32 copy_bits = {bits} {attributes}>")
+        names = {"g": "gmem", "s": "smem", "r": "rmem"}
+        sides = (
+            parse_memref(f'!cute.memref<f32, {names[at]}, align<16>, "({bits // 32}):(1)">')
+            for at in (kind[0], kind[2])
+        )
+        copies.append(Copy(atom, *sides))
+    fails = [bool(one.error) for one in lower(copies, "sm_90a", session=dsl)]
+    assert fails == [True] * len(wrong) + [False] * len(right)
+    assert fails == [lc.check_copy(copy).verdict == "rejected" for copy in copies]
+
+
+def test_atoms_of_registers_have_the_attributes_that_the_dsl_parses(dsl: Session) -> None:
+    view = {name: f'!cute.memref<f32, {name}, align<16>, "(4):(1)">' for name in ("gmem", "smem", "rmem")}
+    copies = []
+    for kind, attributes in (
+        ("g2r", "mem_order = relaxed invariant = true"), ("g2r", "mem_scope = gpu invariant = true"),
+        ("g2r", "shared_space = cluster invariant = true"),
+        ("r2g", "mem_order = relaxed store_cache_mode = streaming"),
+    ):  # fmt: skip
+        atom = parse_atom(f"!cute_nvgpu.atom.{kind}<f32 copy_bits = 128 {attributes}>")
+        sides = ("gmem", "rmem") if kind == "g2r" else ("rmem", "gmem")
+        copies.append(Copy(atom, *(parse_memref(view[name]) for name in sides)))
+    assert agree(copies, dsl) == ["rejected", "rejected", "accepted", "rejected"]
+    for strange in (
+        "g2r<f32 copy_bits = 128 mem_order = strong>",
+        "s2r<f32 copy_bits = 128 load_cache_mode = none>",
+    ):
+        assert not isinstance(parse_atom(f"!cute_nvgpu.atom.{strange}"), RegisterCopy)

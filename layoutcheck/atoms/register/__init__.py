@@ -8,18 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from layoutcheck.atoms.register.attributes import argument
 from layoutcheck.copies.atom import ThreadAtom
-from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType
 
 KINDS = ("g2r", "r2g", "s2r", "r2s")
 SPACES = {"g": "gmem", "s": "smem", "r": "rmem"}  # the letters of a kind
-# The arguments of `make_copy_atom` for the printed attributes.
-ARGUMENTS = {
-    "mem_order": "memory_order=cute.nvgpu.MemoryOrder",
-    "mem_scope": "memory_scope=cute.nvgpu.MemoryScope",
-    "load_cache_mode": "load_cache_mode=cute.nvgpu.LoadCacheMode",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +54,5 @@ class RegisterCopy(ThreadAtom):
 
     @property
     def call_options(self) -> str:
-        """The attributes. Raises InputError for one that has no argument."""
-        for name, _ in self.options:
-            if name not in ARGUMENTS:
-                raise InputError(f"no code for an atom's attribute {name}")
-        return "".join(f", {ARGUMENTS[name]}.{value.upper()}" for name, value in self.options)
+        """The attributes."""
+        return "".join(f", {argument(*option)}" for option in self.options)

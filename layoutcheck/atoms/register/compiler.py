@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.family import Compiler
 from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.register.attributes import ATTRIBUTES, of
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.compiler.shared import (
     alignment,
@@ -91,15 +92,19 @@ def check_type(atom: RegisterCopy) -> Prediction | None:
             width_bits=width,
             element_bits=element,
         )
-    options = dict(atom.options)
-    order, cache = options.get("mem_order", "weak"), options.get("load_cache_mode", "always")
-    if order != "weak" and cache != "always":
-        return rejected(
-            "atom_options",
-            "expects load_cache_mode to be 'always' when mem_order is not 'weak', "
-            f"but got '{cache}' and '{order}'",
-            "atom",
+    order = of(atom.options, "mem_order")
+    for name in ("load_cache_mode", "store_cache_mode"):
+        mode, usual = of(atom.options, name), ATTRIBUTES[name][2][0]
+        if order != "weak" and mode != usual:
+            wanted = f"expects {name} to be '{usual}' when mem_order is not 'weak'"
+            return rejected("atom_options", f"{wanted}, but got '{mode}' and '{order}'", "atom")
+    others = {name for name, value in atom.options if value != ATTRIBUTES[name][2][0]} - {"shared_space"}
+    if "invariant" in others and len(others) > 1:
+        message = (
+            "invariant_load is not allowed when the other non-default memory features (e.g., mem_order) are "
+            "set to non-default values"
         )
+        return rejected("atom_options", message, "atom")
     return None
 
 

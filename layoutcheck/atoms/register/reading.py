@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from layoutcheck.algebra.notation import Scanner
-from layoutcheck.atoms.reading import NAME, NUMBER, WORD, Reading, Short, read_dtype
+from layoutcheck.atoms.reading import NAME, NUMBER, WORD, Reading, Short, UnknownAttribute, read_dtype
 from layoutcheck.atoms.register import KINDS, RegisterCopy
+from layoutcheck.atoms.register.attributes import known
 from layoutcheck.copies.atom import Atom
 
 
@@ -20,6 +21,8 @@ def _read(scan: Scanner, name: str) -> Atom:
         key = scan.need("unexpected text in the atom", "'key = value' or '>'", NAME)
         scan.expect("=", f"'=' after {key[0]}")
         value = scan.need("no value", f"the value of {key[0]}", WORD, NUMBER)
+        if not known(name, key[0], value[0]):
+            raise UnknownAttribute
         options.append((key[0], value[0]))
     return RegisterCopy(name, element, int(width[0]), tuple(options))
 
