@@ -47,6 +47,7 @@ AGAIN = (
     "tma_seed_2804",
     "cluster_seed_2805",
     "tma_im2col_seed_2806",
+    "confirm_seed_2811",
 )
 
 _PAGE = """# Copies on a GPU

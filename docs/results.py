@@ -63,6 +63,7 @@ _PAGES = {
     "tma_seed_2804": ("TMA copies on a fresh seed", "confirmed.md"),
     "cluster_seed_2805": ("copies between blocks on a fresh seed", "confirmed.md"),
     "tma_im2col_seed_2806": ("im2col copies on a fresh seed", "confirmed.md"),
+    "confirm_seed_2811": ("copies on a fresh seed, and booleans again", "confirmed.md"),
     "confirm": ("copies: which bytes landed where, which copies faulted", "confirmed.md"),
     "arch": ("which instruction ptxas takes for which target", "rules/lc108.md"),
     "speed": ("this project's speed beside that of others", "speed.md"),
