@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import inf
 
+from layoutcheck.digits import is_number
 from layoutcheck.dsl.lowered.removed import constant_of
 from layoutcheck.sources.mlir import Operation, Value, integer
 
@@ -59,7 +60,7 @@ def _of_two(kind: str, value: Value, ranges: list[Range]) -> Range:
 
 def _half(value: Value) -> int:
     """2^31 of a number of 32 bits."""
-    return 1 << (int(value.type[1:]) if value.type[1:].isdigit() else 64) - 1
+    return 1 << (int(value.type[1:]) if is_number(value.type[1:]) else 64) - 1
 
 
 def _kind(condition: Operation, either: list[Value]) -> str:
