@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from layoutcheck.order.accesses import Accesses
@@ -108,6 +108,7 @@ class Engine:
             diagnose(world, problem)
             problem.timeline = timeline(world, problem)
         waiting = [w for w in world.warps if not w.exited and w.waits is not None]
+        behind = self._past_cuts()
         return Outcome(
             list(world.problems.values()),
             len(world.events),
@@ -115,7 +116,7 @@ class Engine:
             world.skipped,
             stopped,
             undecided,
-            bool(stopped) and any(self._past_cut(warp) for warp in world.warps),
+            bool(stopped and behind),
             not world.contradicted,
             any(w.waits.event.meaning.kind == "mbar_token" for w in waiting if w.waits is not None),
             frozenset(
@@ -123,19 +124,21 @@ class Engine:
                 for w in waiting
                 if w.waits is not None
             ),
-            frozenset(w.number for w in world.warps if self._past_cut(w)),
+            behind,
             world.narrow,
         )
 
-    def _past_cut(self, warp: Warp) -> bool:
-        """Whether a warp has left a loop that would go on: what others wait for may come from there."""
-        cut = self.world.blocks[warp.block].cut
-        depths = {loop: len(turns) for loop, turns in cut}
-        done, left = (
-            {one for index, _ in todo for one in _loops_around(self.world.events[index], depths)}
-            for todo in (warp.todo[: warp.at], warp.todo[warp.at :])
-        )
-        return bool((done - left) & cut)
+    def _past_cuts(self) -> frozenset[int]:
+        """The warps that have left a loop that would go on: what others wait for may come from there."""
+        found = set[int]()
+        for number, block in enumerate(self.world.blocks):
+            loops = _Loops({loop: len(turns) for loop, turns in block.cut})
+            for warp in self.world.warps if block.cut else ():
+                if warp.block == number:
+                    met = [self.world.events[index] for index, _ in warp.todo]
+                    left = loops.around(met[: warp.at]) - loops.around(met[warp.at :])
+                    found |= {warp.number} if left & block.cut else set()
+        return frozenset(found)
 
     def _advance(self, warp: Warp) -> bool:
         """Run a warp as far as it goes; whether it went anywhere."""
@@ -263,14 +266,23 @@ class Engine:
             self.world.tell(Problem("deadlock", None, first, parties, facts))
 
 
-def _loops_around(
-    event: Event, depths: Mapping[Operation, int]
-) -> Iterator[tuple[Operation, tuple[int, ...]]]:
-    """Which of some loops an event is in, with the turns of the loops around each, `depths` of them."""
-    if depths and event.meaning.op is not None:
-        for op in event.meaning.op.around():
-            if op in depths:
-                yield op, event.turns[: depths[op]]
+class _Loops:
+    """Which loops stand around events: of those given, each with how many stand around it."""
+
+    def __init__(self, depths: Mapping[Operation, int]) -> None:
+        self.depths = depths
+        self.known: dict[Operation, list[tuple[Operation, int]]] = {}  # of the operations met so far
+
+    def around(self, events: Iterable[Event]) -> set[tuple[Operation, tuple[int, ...]]]:
+        """The loops that events are in, with the turns of the loops around each."""
+        found = set[tuple[Operation, tuple[int, ...]]]()
+        for event in events:
+            op = event.meaning.op
+            if op is not None and op not in self.known:
+                self.known[op] = [(one, self.depths[one]) for one in op.around() if one in self.depths]
+            for loop, depth in self.known[op] if op is not None else ():
+                found.add((loop, event.turns[:depth]))
+        return found
 
 
 def run(

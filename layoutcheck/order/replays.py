@@ -21,6 +21,11 @@ from layoutcheck.sources.traced import KernelFinding
 _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
 _USED = ("race", "not-complete")
 _WRITTEN = ("write", "matrix_write", "cp_async")  # by threads of a block
+# What neither waits nor ends a wait.
+_NO_WAIT = (
+    "read", "write", "matrix_read", "matrix_write", "tmem_read", "tmem_write", "tmem_free", "registers",
+    "wgmma", "tc_copy",
+)  # fmt: skip
 _MOST_CALLS = 2  # whose numbers are tried
 _HANGS = "LC510"  # what a kernel does that has nothing to do
 _EMPTY = "It happens where all integer arguments are 0: such a problem may not be launched."
@@ -110,7 +115,7 @@ class Replays:
         """Whether what never ended may have waited for what was cut."""
         if longer is None:
             return True
-        more = run(longer, self.transfers, backwards, self.budget)
+        more = run([_waiting(block) for block in longer], self.transfers, backwards, self.budget)
         inside = {one for one in outcome.stuck if one[0] not in outcome.behind}
         return not inside or not inside <= more.stuck or more.stopped != outcome.stopped
 
@@ -198,6 +203,12 @@ def _counts(problem: Problem, blocks: list[Watched], outcome: Outcome) -> bool:
     if problem.kind not in _ENDLESS:
         return True
     return outcome.agree and not outcome.trying and _followed(blocks) and not outcome.past_cut
+
+
+def _waiting(block: Watched) -> Watched:
+    """What of a block waits, and what others may wait for."""
+    events = [event for event in block.events if event.meaning.kind not in _NO_WAIT]
+    return replace(block, events=events)
 
 
 def _followed(blocks: list[Watched]) -> bool:

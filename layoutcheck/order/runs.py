@@ -22,6 +22,7 @@ from layoutcheck.order.trips import (
     MOST_TURNS,
     ending,
     fewer_blocks,
+    outline,
     persistent,
     trips,
     variations,
@@ -158,13 +159,14 @@ def _with_other_numbers(usual: Cluster, found: list[Run]) -> Iterator[Run]:
     """The runs of other grids, extents and integers; `found` are the usual ones. Raises OutOfTime."""
     whole, budget = usual.kernel, usual.budget
     kernel = _lean(whole, found[0])
-    usual = replace(usual, kernel=kernel)
+    usual, bare = replace(usual, kernel=kernel), replace(kernel, meanings=outline(kernel))
     with contextlib.suppress(*SURPRISES, ArithmeticError):
-        if (other := _ending(usual, found[-1].blocks)) is not None:
+        if (other := _ending(usual, bare, found[-1].blocks)) is not None:
             yield from _varied(replace(usual, kernel=other, tiles=MOST_TURNS))
     with contextlib.suppress(*SURPRISES, ArithmeticError):
-        fewer = _within(budget, partial(fewer_blocks, kernel, found[0].blocks[0]))
-        for run in _varied(replace(usual, kernel=fewer)) if fewer is not None else ():
+        fewer = _within(budget, partial(fewer_blocks, bare, found[0].blocks[0]))
+        whole_again = replace(fewer, meanings=kernel.meanings) if fewer is not None else None
+        for run in _varied(replace(usual, kernel=whole_again)) if whole_again is not None else ():
             yield replace(run, alike=False)
     for i, numbers in enumerate(variations(kernel, found[0].blocks[0], budget)):
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
@@ -173,8 +175,8 @@ def _with_other_numbers(usual: Cluster, found: list[Run]) -> Iterator[Run]:
                 for run in _varied(replace(usual, kernel=varied)):
                     yield replace(run, empty=numbers[1] == 0)
     with contextlib.suppress(*SURPRISES, ArithmeticError):
-        for smaller in persistent(kernel, found[0].blocks[0], budget):
-            for run in _varied(replace(usual, kernel=smaller)):
+        for smaller in persistent(bare, found[0].blocks[0], budget):
+            for run in _varied(replace(usual, kernel=replace(smaller, meanings=kernel.meanings))):
                 yield replace(run, alike=False)
 
 
@@ -190,12 +192,16 @@ def _shorter(usual: Cluster) -> list[Run]:
     return []
 
 
-def _ending(usual: Cluster, blocks: list[Watched]) -> WatchedKernel | None:
-    """`ending`, within a time of its own."""
+def _ending(usual: Cluster, bare: WatchedKernel, blocks: list[Watched]) -> WatchedKernel | None:
+    """`ending`, within a time of its own; the loops are those of the `bare` kernel."""
 
     def search(time: Budget) -> WatchedKernel | None:
         cluster = replace(usual, tiles=MOST_TURNS, budget=time)
-        return ending(usual.kernel, blocks, lambda other: replace(cluster, kernel=other).sure(), time)
+
+        def watch(other: WatchedKernel) -> list[Watched] | None:
+            return replace(cluster, kernel=replace(other, meanings=bare.meanings)).sure()
+
+        return ending(usual.kernel, blocks, watch, time)
 
     return _within(usual.budget, search)
 

@@ -17,14 +17,17 @@ from math import prod
 from layoutcheck.dsl.lowered.arguments import Extent, Unequal
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
+from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.recorder import HANDED_OUT
 from layoutcheck.order.watched import Watched
+from layoutcheck.sources.mlir import Block, Operation
 
 EXTENT = 1024  # of every dynamic mode, where a turn's share of it is measured
 LARGE_EXTENT = (
     1 << 20
 )  # the same where a turn takes more: the tensor is promised to be a multiple of all blocks' tiles
 _TURNING = ("bulk_load", "cp_async")
+_DECIDING = ("read", "write", "atomic", "st_async", "mbar_token", "mbar_wait")
 _MOST_STAGES = 8
 MOST_TURNS = 20  # of a loop over tiles: what drifts by one arrival in each phase goes wrong within them
 _TRIALS = 6  # of grids
@@ -135,6 +138,20 @@ def on_grid(kernel: WatchedKernel, clusters: int) -> WatchedKernel:
     axis = max(range(3), key=lambda i: grid[i])
     grid[axis] = clusters * each[axis]
     return replace(kernel, launch=replace(kernel.launch, grid=(grid[0], grid[1], grid[2])))
+
+
+def outline(kernel: WatchedKernel) -> dict[Operation, Meaning]:
+    """Enough of what the kernel does to see how often its loops turn: of each block one operation at least.
+
+    Waits and what may decide (`contents`) are kept whole.
+    """
+    met = set[Block | None]()  # in which something of a block's own is kept
+    found = {}
+    for op, meaning in kernel.meanings.items():
+        if meaning.kind in _DECIDING or op.parent not in met:
+            found[op] = meaning
+            met |= {op.parent} if meaning.within else set()
+    return found
 
 
 def _turns(block: Watched) -> int:

@@ -30,6 +30,7 @@ class Reasons:
     known: dict[tuple[str, str], int] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()  # sentences that loops and branches are followed by
     _worst: dict[int, str] = field(default_factory=dict, compare=False)  # found before
+    _guessed: dict[tuple[int, frozenset[str]], bool] = field(default_factory=dict, compare=False)
 
     def bit(self, kind: str, sentence: str) -> int:
         """The bit of an assumption of class `kind`."""
@@ -44,6 +45,7 @@ class Reasons:
         self.known.clear()
         self.known.update(known)
         self._worst.clear()
+        self._guessed.clear()
 
     def read(self, provenance: int) -> list[tuple[str, str]]:
         """The assumptions in `provenance`."""
@@ -58,10 +60,14 @@ class Reasons:
 
     def guessed(self, provenance: int) -> bool:
         """Whether it rests on what only a run knows, other than what is taken for it."""
-        return any(
-            kind in ("uniform", "data", "blocked") and sentence not in self.taken
-            for kind, sentence in self.read(provenance)
-        )
+        asked = provenance, self.taken
+        found = self._guessed.get(asked)
+        if found is None:
+            found = self._guessed[asked] = any(
+                kind in ("uniform", "data", "blocked") and sentence not in self.taken
+                for kind, sentence in self.read(provenance)
+            )
+        return found
 
     def worst(self, provenance: int) -> str:
         """The class of the worst of them; "static" where there are none."""
