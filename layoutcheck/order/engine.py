@@ -80,20 +80,10 @@ class Engine:
 
     def run(self) -> Outcome:
         """Run until every warp has exited, or none can go on."""
-        world = self.world
-        order = list(reversed(world.warps)) if self.backwards else world.warps
         stopped, undecided = "", None
         try:
-            while True:
-                moved = False
-                for warp in order:
-                    moved |= self._advance(warp)
-                if all(warp.exited for warp in world.warps):
-                    break
-                if not moved:
-                    stopped = "deadlock"
-                    break
-            for warp in world.warps:
+            stopped = "" if self._all_exit() else "deadlock"
+            for warp in self.world.warps:
                 self.accesses.flush(warp)
             self._peers()
             if stopped:
@@ -104,10 +94,23 @@ class Engine:
             stopped = "time"
         except Undecided as error:
             stopped, undecided = str(error), error
+        return self._outcome(stopped, undecided)
+
+    def _all_exit(self) -> bool:
+        """Run the warps in turn; whether all come to their end."""
+        order = self.world.warps[:: -1 if self.backwards else 1]
+        while not all(warp.exited for warp in order):
+            moved = [self._advance(warp) for warp in order]
+            if not any(moved):
+                return False
+        return True
+
+    def _outcome(self, stopped: str, undecided: Undecided | None) -> Outcome:
+        world = self.world
         for problem in world.problems.values():
             diagnose(world, problem)
             problem.timeline = timeline(world, problem)
-        waiting = [w for w in world.warps if not w.exited and w.waits is not None]
+        waits = {w.number: w.waits.event for w in world.warps if not w.exited and w.waits is not None}
         behind = self._past_cuts()
         return Outcome(
             list(world.problems.values()),
@@ -116,16 +119,12 @@ class Engine:
             world.skipped,
             stopped,
             undecided,
-            bool(stopped and behind),
-            not world.contradicted,
-            any(w.waits.event.meaning.kind == "mbar_token" for w in waiting if w.waits is not None),
-            frozenset(
-                (w.number, w.waits.event.meaning.op, w.waits.event.turns)
-                for w in waiting
-                if w.waits is not None
-            ),
-            behind,
-            world.narrow,
+            past_cut=bool(stopped and behind),
+            agree=not world.contradicted,
+            trying=any(event.meaning.kind == "mbar_token" for event in waits.values()),
+            stuck=frozenset((number, event.meaning.op, event.turns) for number, event in waits.items()),
+            behind=behind,
+            narrow=world.narrow,
         )
 
     def _past_cuts(self) -> frozenset[int]:

@@ -91,9 +91,7 @@ class Recorder:
         box = [self.slots[value] for value in meaning.box]
         guard = slots[meaning.guard] if meaning.guard >= 0 else None
         given, sums = slots[: meaning.guard] if guard is not None else slots, meaning.sums
-        copied = [slots[0], *([] if guard is None else [guard])] if meaning.kind == "cp_async" else []
-        if meaning.kind == "bulk_load" and not meaning.facts.get("tensor") and guard is None:
-            copied = slots[:-1]
+        copied = _whither(meaning, slots, guard)
         left = None if meaning.op is None or meaning.kind != "read" else self.left(meaning.op)
         parts: dict[int, Meaning] = {}  # by their bytes
         parity = slots[1] if meaning.kind in ("mbar_wait", "mbar_token") and len(slots) > 1 else None
@@ -105,13 +103,8 @@ class Recorder:
             if guard is not None:
                 taken = for_all(number(machine.values[guard]), machine.launch.threads) != 0
                 mask = taken if mask is None else mask & taken
-            if mask is not None and not mask.any():
-                return None
             events = self.out.events
-            if len(events) >= MOST_EVENTS:
-                if self.whole:
-                    raise TooManyEvents
-                machine.notes.add(f"the kernel's events were cut short after {MOST_EVENTS}")
+            if (mask is not None and not mask.any()) or self._full(len(events)):
                 return None
             trust = 0
             for slot in slots:
@@ -136,6 +129,15 @@ class Recorder:
             return event
 
         return write
+
+    def _full(self, events: int) -> bool:
+        """Whether no more is written down. Raises TooManyEvents of a kernel that is `whole`."""
+        if events < MOST_EVENTS:
+            return False
+        if self.whole:
+            raise TooManyEvents
+        self.machine.notes.add(f"the kernel's events were cut short after {MOST_EVENTS}")
+        return True
 
     def _after(self, op: Operation, meaning: Meaning, deciding: bool) -> Callable[[Event], None] | None:
         """What a run with given contents does behind an access."""
@@ -220,3 +222,11 @@ class Recorder:
     def made_up(self, trust: int) -> bool:
         """Whether a value that only a run knows is behind it."""
         return trust != 0 and self.reasons.worst(trust) not in ("static", "arguments")
+
+
+def _whither(meaning: Meaning, slots: list[int], guard: int | None) -> list[int]:
+    """The operands of a copy that say where it goes, and whether, if what it reads may be unknown."""
+    if meaning.kind == "cp_async":
+        return [slots[0], *([] if guard is None else [guard])]
+    bulk = meaning.kind == "bulk_load" and not meaning.facts.get("tensor") and guard is None
+    return slots[:-1] if bulk else []
