@@ -10,7 +10,8 @@ that were written before `ci` named them.
 is so, and why. `benchmarks/site_causes.json` says, by repository and the beginning of a path, why copy sites
 there were not reached, where an older report does not say it; the sites are counted here. NAME=JSON+JSON is
 one row of several runs of the same paths, for other architectures or with other versions of the DSL: a site
-that one of them reached is reached, and what is left has the first run's reason.
+that one of them reached is reached, and what is left has the first run's reason. `--add NAME=JSON` adds a run
+to a row that the output holds; what is left then has the surer of the two reasons.
 """
 
 from __future__ import annotations
@@ -45,6 +46,14 @@ _KINDS = (  # of the reasons that `ci` gives, by a word of each
     ("no program that imports", "no kernel that was seen uses it"),
     ("the file itself was run", "no kernel that was seen uses it"),
     (" failed: ", "its program fails"),
+)
+_SUMS = ("programs", "built_kernels", "kernels", "copies", "checked")
+_SUREST = (
+    "refuses its kernel",
+    " failed in it:",
+    " failed in its file:",
+    " failed: ",
+    "the time limit ended",
 )
 BEYOND = (UNCALLED, NOTEBOOK, UNTAKEN, "no kernel that was seen uses it")
 """Causes of sites that no program reaches, all of them having come to their ends."""
@@ -119,6 +128,50 @@ def merged(reports: list[dict[str, Any]]) -> dict[str, Any]:
     return {"counts": counts, "runs": runs, "findings": sorted(seen.values(), key=lambda one: one["path"])}
 
 
+def added(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """A row with one more run of the same files. Raises ValueError where that holds other sites."""
+    more = summary(found, {})
+    if row["sites"] != more["sites"]:
+        raise ValueError("reports of other copy sites cannot be one")
+    before, now = (
+        {(one["file"], line): one["why"] for one in rows for line in one["lines"]}
+        for rows in (row["left"], more["left"])
+    )
+    sites: dict[tuple[str, str], list[int]] = {}
+    for file, line in sorted(before.keys() & now.keys()):
+        why = min((before[file, line], now[file, line]), key=_doubt)
+        sites.setdefault((file, why), []).append(line)
+    rows = [{"file": file, "lines": lines, "why": why} for (file, why), lines in sites.items()]
+    missed = Counter({_cause(one["why"]): 0 for one in rows})
+    for one in rows:
+        missed[_cause(one["why"])] += len(one["lines"])
+    known = {(one["place"], one["code"], one["title"]): one for one in (*more["findings"], *row["findings"])}
+    return {
+        **row,
+        **{
+            key: row[key] + more[key] for key in ("programs", "built_kernels", "kernels", "copies", "checked")
+        },
+        "traced": row["sites"] - sum(missed.values()),
+        "not_reached": dict(missed.most_common()),
+        "left": sorted(rows, key=lambda one: (one["file"], one["lines"])),
+        "beyond": sum(missed[cause] for cause in BEYOND),
+        "address_sources": dict(Counter(row["address_sources"]) + Counter(more["address_sources"])),
+        "findings": sorted(known.values(), key=lambda one: one["place"]),
+        "not_seen": dict((Counter(row["not_seen"]) + Counter(more["not_seen"])).most_common()),
+    }
+
+
+def _doubt(why: str) -> int:
+    """How little a reason says of a site."""
+    return next((at for at, word in enumerate(_SUREST) if word in why), len(_SUREST))
+
+
+def _cause(why: str) -> str:
+    if why.startswith((UNCALLED, NOTEBOOK)):
+        return UNCALLED if why.startswith(UNCALLED) else NOTEBOOK
+    return UNTAKEN if why == UNTAKEN else next(kind for word, kind in _KINDS if word in why)
+
+
 def uncalled(folder: Path, never: dict[str, list[int]]) -> dict[str, list[int]]:
     """Of sites that were not reached, those in functions that no program calls, and those in notebooks."""
     with contextlib.chdir(folder):
@@ -172,7 +225,8 @@ def commands(before: list[dict[str, Any]], run: dict[str, Any], names: list[str]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("reports", nargs="+", metavar="NAME=JSON[+JSON]")
+    parser.add_argument("reports", nargs="*", metavar="NAME=JSON[+JSON]")
+    parser.add_argument("--add", action="append", default=[], metavar="NAME=JSON[+JSON]")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--checkout", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--dsl", help="the version that the programs ran with, if it is not this one's")
@@ -184,7 +238,8 @@ def main() -> None:
     folders = dict(word.rsplit("=", 1) for word in given.checkout)
     made = head("benchmarks.ci_evidence", **({"device": given.device} if given.device else {}))
     names = [word.rpartition("=")[0] for word in given.reports]
-    made["runs"] = commands(before.get("runs", []), {"date": made["date"], "command": made["command"]}, names)
+    run = {"date": made["date"], "command": made["command"]}
+    made["runs"] = commands(before.get("runs", []), run, names) if names else before.get("runs", [])
     for word in given.reports:
         name, _, file = word.rpartition("=")
         found = merged([json.loads(Path(one).read_text()) for one in file.split("+")])
@@ -192,6 +247,11 @@ def main() -> None:
             found["counts"]["uncalled"] = uncalled(Path(folders[name]), found["counts"]["never"])
         mine = causes.get(name.partition(" ")[0].partition("@")[0], {})
         repositories[name] = summary(found, mine, given.dsl)
+    for word in given.add:
+        name, _, file = word.rpartition("=")
+        found = merged([json.loads(Path(one).read_text()) for one in file.split("+")])
+        repositories[name] = added(repositories[name], found)
+        made["runs"] = [*made["runs"], {**run, "rows": [name]}]
     for name, row in repositories.items():  # what was said since of earlier rows, too
         for one in row["findings"]:
             one.update(looked_at.get(f"{name.partition('@')[0]} {one['place']} {one['code']}", {}))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.ci_evidence import BEYOND, main, merged, summary
+from benchmarks.ci_evidence import BEYOND, added, main, merged, summary
 from benchmarks.evidence import text_of
 
 
@@ -46,6 +46,33 @@ def test_reports_of_other_sites_are_not_one() -> None:
         merged([report(never={}), report(5, never={})])
 
 
+def test_a_run_that_is_added_leaves_the_surer_reason() -> None:
+    late, named = "the time limit ended b.py", "its name says sm_80, and programs ran for sm_90a"
+    first = report(
+        9, never={"a.py": [1, 2, 3, 4], "b.py": [7]}, traced=4, uncalled={"a.py:f": [1]},
+        because={"a.py": {late: [2, 3], named: [4]}, "b.py": {late: [7]}},
+    )  # fmt: skip
+    second = report(
+        9, never={"a.py": [1, 2, 4], "b.py": [7]}, uncalled={"a.py:f": [1]},
+        because={"a.py": {"b.py failed in it: NameError (line 8)": [2], "b.py failed: NameError": [4]},
+                 "b.py": {named: [7]}},
+    )  # fmt: skip
+    row = added(summary(first, {}), second)
+    assert (row["traced"], row["programs"], row["copies"], row["beyond"]) == (5, 2, 4, 1)
+    assert row["left"] == [
+        {"file": "a.py", "lines": [1], "why": f"{BEYOND[0]} f"},
+        {"file": "a.py", "lines": [2], "why": "b.py failed in it: NameError (line 8)"},
+        {"file": "a.py", "lines": [4], "why": "b.py failed: NameError"},
+        {"file": "b.py", "lines": [7], "why": late},
+    ]
+    assert row["not_reached"] == {
+        "its program fails": 2, BEYOND[0]: 1, "the time limit ended its program": 1,
+    }  # fmt: skip
+    assert len(row["findings"]) == 1 and row["address_sources"] == {"types": 2}
+    with pytest.raises(ValueError, match="other copy sites"):
+        added(row, report(8, never={}))
+
+
 def test_every_command_that_made_a_row_is_kept_without_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +85,11 @@ def test_every_command_that_made_a_row_is_kept_without_folders(
         main()
     made = json.loads(out.read_text())
     assert [run["rows"] for run in made["runs"]] == [["o/a@1"], ["o/c@1"], ["o/b@1"]]
+    monkeypatch.setattr(sys, "argv", ["ci_evidence", "--add", f"o/a@1={one}", "--output", str(out)])
+    main()
+    again = json.loads(out.read_text())
+    assert again["runs"][:3] == made["runs"] and [run["rows"] for run in again["runs"][3:]] == [["o/a@1"]]
+    assert again["repositories"]["o/a@1"]["programs"] == 3
     assert sorted(made["repositories"]) == ["o/a@1", "o/b@1", "o/c@1"]
     said = "python -m benchmarks.ci_evidence o/c@1=one.json+two.json --dsl 4.5.2 --output out.json"
     assert made["runs"][1]["command"] == said and "o/a@1" in made["runs"][0]["command"]
