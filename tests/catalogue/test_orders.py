@@ -28,6 +28,10 @@ from tests.catalogue.test_laws import is_source
         ("does a warp wait after tcgen05.mma before tcgen05.ld reads the accumulator?", "tcgen05.mma", "tcgen05.ld"),
         ("tcgen05.ld of the O tile, then o_handle.release(), after which the MMA warp overwrites O: garbage", "tcgen05.ld", "release"),
         ("the wgmma reads the tile after the threads convert it into shared memory, sometimes stale", "stores", "wgmma"),
+        ("block 0 writes partial sums to global memory and sets a flag; the last block spins on it and reads, sometimes wrong", "global stores", "flag"),
+        ("warpgroup_wait<1> stands before reading the accumulators, random tiles are off", "wgmma", "accumulators"),
+        ("the kernel updates the tensormaps when the group changes while earlier TMA loads still read them", "map writes", "TMA load"),
+        ("is __syncwarp needed between writing to shared memory by lane 0 and reading by the other lanes?", "stores", "reads"),
         ("why is fence_async_shared behind tma store wrong?\nlocal_store(smem, x)\ndescriptor_store(desc, smem)\nstore_wait(0)\nfence_async_shared()", "stores", "TMA store"),
     ],
 )  # fmt: skip

@@ -217,6 +217,12 @@ def test_a_traceback_without_its_end_is_told(text: str, part: str) -> None:
         ("only supported on SM100", "certain GPUs"),
         ("head_dim 576 is not supported on SM90", "extents"),
         ("Only 91.3% of elements within tight tolerance", "reference"),
+        ("run_kernel requires generate_inputs first", "A step that has to come before"),
+        ("TMA gather requires gather_A=True", "without another that it goes with"),
+        ("routing_bias are only consumed by in-kernel routing", "without another that it goes with"),
+        ("inputs must be a list or tuple", "another form or value"),
+        ("K mismatch: a has 64, b has 128", "extents"),
+        ("weight must live on cuda:1", "on the CPU or on another GPU"),
         ("fault tolerance is off", ""),
     ],
 )

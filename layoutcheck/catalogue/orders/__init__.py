@@ -14,7 +14,7 @@ from layoutcheck.catalogue.literals import Words
 from layoutcheck.catalogue.rows import rows
 
 _ABOUT = re.compile(
-    r"(?i)\b(?:races?|racy|hazards?|WAR|RAW|WAW|(?:some|at )times|random\w*|intermittent\w*|non-?determin\w*|flak\w+|occasional\w*|stale|garbage|incomplete|in[ -]flight|fence\w*|\w*barriers?|_*sync\w*|\w*waits?|waiting|then|signal\w*|order(?:ed|ing)?|overwrit\w+|now and then|(?:run|time|turn) to (?:run|time|turn)|releas\w+|arriv\w+|reus\w+|still|missing|async\w*)\b"
+    r"(?i)\b(?:races?|racy|hazards?|WAR|RAW|WAW|(?:some|at )times|random\w*|intermittent\w*|non-?determin\w*|flak\w+|occasional\w*|stale|garbage|incomplete|in[ -]flight|fence\w*|\w*barriers?|_*sync\w*|\w*waits?|waiting|then|signal\w*|order(?:ed|ing)?|overwrit\w+|now and then|(?:run|time|turn) to (?:run|time|turn)|releas\w+|arriv\w+|reus\w+|still|finish\w*|previous\w*|concurrent\w*|corrupt\w*|before|while|missing|async\w*)\b"
 )  # of order in time
 _AGAIN = re.compile(
     r"(?i)\b(?:next|again|re-?us\w+|over(?:writ|lap)\w*|overwrote|refill\w*|previous|later|still|WAR|free[sd]?|releas\w+|recycl\w+|in[ -]flight|ping-?pong|turns?|iterations?|loop\w*)\b"
