@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,6 +17,11 @@ CONSEQUENCES = frozenset(("LC101", "LC202", "LC203", "LC204", "LC210", "LC258"))
 def versioned(fields: Mapping[str, Any]) -> dict[str, Any]:
     """A JSON document of these fields."""
     return {"schema_version": SCHEMA_VERSION, **fields}
+
+
+def json_lines(documents: Iterable[Mapping[str, Any]], *, ascii_: bool = True) -> str:
+    """A line of JSON for each document."""
+    return "".join(json.dumps(versioned(one), ensure_ascii=ascii_) + "\n" for one in documents)
 
 
 class Where(NamedTuple):

@@ -12,7 +12,6 @@ the thread and value layouts of its tiled copy; several are separated by semicol
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +27,7 @@ from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
-from layoutcheck.findings import versioned
+from layoutcheck.findings import json_lines
 from layoutcheck.formats import check_format
 from layoutcheck.machine.arch import Arch, parse_arch
 from layoutcheck.machine.banks import IntArray
@@ -176,7 +175,7 @@ def render(
     """
     check_format("banks", format_)
     if format_ == "json":
-        return json.dumps(versioned({**to_dict(rows, best), "read_as": read, "arch": arch})) + "\n"
+        return json_lines([{**to_dict(rows, best), "read_as": read, "arch": arch}])
     table = [("access", "instructions", "wavefronts", "ideal", "ways")]
     table += [
         (row.name, str(row.instructions), str(row.wavefronts), str(row.ideal), str(row.ways)) for row in rows

@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any
 
 from layoutcheck.errors import InputError
-from layoutcheck.findings import VERDICTS, versioned
+from layoutcheck.findings import VERDICTS, json_lines
 
 # Numbers of `execution` in the JSON of a report, of which less is better.
 COSTS = ("smem_wavefronts", "gmem_sectors", "instructions_per_thread")
@@ -83,7 +83,7 @@ def _named(reports: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def render(found: list[Difference], format_: str) -> str:
     """A line for each difference, and how many are worse."""
     if format_ == "json":
-        return "".join(json.dumps(versioned({**asdict(one), "worse": one.worse})) + "\n" for one in found)
+        return json_lines({**asdict(one), "worse": one.worse} for one in found)
     return (
         "\n".join([*_lines(found), f"{len(found)} differences, {sum(one.worse for one in found)} worse"])
         + "\n"

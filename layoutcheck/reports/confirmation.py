@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.findings import json_lines
 from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.reports import json as reports_json
 from layoutcheck.reports.outcome import Failure
@@ -42,15 +41,9 @@ def render_json(run: Confirmed, style: Style) -> str:
     lines = [reports_json.to_dict(failure) for failure in run.failures]
     for i, one in enumerate(run.found):
         path = run.reproducers.get(i)
-        lines.append(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "machine": run.machine,
-                **one.to_dict(),
-                "reproducer": None if path is None else str(path),
-            }
-        )
-    return "".join(json.dumps(line, ensure_ascii=style.ascii) + "\n" for line in lines)
+        program = None if path is None else str(path)
+        lines.append({"machine": run.machine, **one.to_dict(), "reproducer": program})
+    return json_lines(lines, ascii_=style.ascii)
 
 
 def render(run: Confirmed, style: Style) -> str:

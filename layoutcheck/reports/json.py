@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from layoutcheck.check import Report
-from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.findings import SCHEMA_VERSION, json_lines
 from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
 from layoutcheck.reports.style import Style
 from layoutcheck.versions import MODELLED
@@ -27,7 +26,7 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
 
 def render(outcomes: Sequence[Outcome], style: Style) -> str:
     """One line of JSON for each outcome."""
-    return "".join(json.dumps(to_dict(outcome), ensure_ascii=style.ascii) + "\n" for outcome in outcomes)
+    return json_lines(map(to_dict, outcomes), ascii_=style.ascii)
 
 
 def _message_to_dict(message: Message) -> dict[str, Any]:

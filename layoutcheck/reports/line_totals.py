@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from layoutcheck.dsl.lowered.totals import KernelLines, LineTotal
-from layoutcheck.findings import versioned
+from layoutcheck.findings import json_lines
 from layoutcheck.reports.lowered_banks import source_place
 from layoutcheck.reports.style import aligned, kernel_name
 
@@ -17,7 +16,7 @@ _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "sectors
 def render(kernels: Sequence[KernelLines], format_: str = "text") -> str:
     """A table for each kernel, or JSON Lines."""
     if format_ == "json":
-        return "".join(json.dumps(versioned(row)) + "\n" for kernel in kernels for row in to_dicts(kernel))
+        return json_lines(row for kernel in kernels for row in to_dicts(kernel))
     return "\n".join("\n".join(_table(one)) + "\n" for one in kernels) or "no kernel was seen\n"
 
 

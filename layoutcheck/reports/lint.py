@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 
 from layoutcheck.digits import many
-from layoutcheck.findings import SCHEMA_VERSION, shortened
+from layoutcheck.findings import json_lines, shortened
 from layoutcheck.formats import check_format
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.result import Counts, Result
@@ -45,7 +44,6 @@ def sarif(result: Result, style: Style) -> str:
 def as_json(result: Result, style: Style) -> str:
     """One object: findings, counts and notes."""
     made = {
-        "schema_version": SCHEMA_VERSION,
         "findings": [asdict(finding) for finding in result.findings],
         "counts": {
             **asdict(result.counts),
@@ -61,7 +59,7 @@ def as_json(result: Result, style: Style) -> str:
         "notes": list(result.notes),
         "runs": [asdict(run) for run in result.runs],
     }
-    return json.dumps(made, ensure_ascii=style.ascii) + "\n"
+    return json_lines([made], ascii_=style.ascii)
 
 
 def text(result: Result, style: Style) -> str:

@@ -6,13 +6,12 @@ they take, those that the same bytes would need, and the most ways that one is s
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from typing import Any
 
 from layoutcheck.dsl.lowered.costs import LineCost
-from layoutcheck.findings import versioned
+from layoutcheck.findings import json_lines
 from layoutcheck.reports.style import aligned
 from layoutcheck.sources.traced import Frame
 
@@ -23,7 +22,7 @@ def bank_table(costs: Sequence[LineCost], format_: str = "text", everything: boo
     """The lines that conflict in shared memory (with `everything` all), worst first; or JSON Lines."""
     shared = [one for one in costs if one.side.space in ("smem", "dsmem")]
     if format_ == "json":
-        return "".join(json.dumps(versioned(to_dict(one))) + "\n" for one in shared)
+        return json_lines(map(to_dict, shared))
     shown = [one for one in shared if everything or one.side.ways > 1]
     shown.sort(key=lambda one: (-one.side.ways, -one.extra_wavefronts, one.where.file, one.where.line))
     lines = aligned([_HEAD, *(_row(one) for one in shown)])

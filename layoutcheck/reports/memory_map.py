@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from layoutcheck.digits import many
-from layoutcheck.findings import versioned
+from layoutcheck.findings import json_lines
 from layoutcheck.order.memory_map import DYNAMIC, MemoryMap, Region, Use
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.svg import WIDTH, Picture
@@ -23,7 +22,7 @@ _COLUMNS = (32, 64, 128, 256, 512)  # that tcgen05.alloc takes (PTX ISA, tcgen05
 def render(maps: Sequence[MemoryMap], format_: str, style: Style) -> str:
     """All maps."""
     if format_ == "json":
-        return "".join(json.dumps(versioned(to_dict(one)), ensure_ascii=style.ascii) + "\n" for one in maps)
+        return json_lines(map(to_dict, maps), ascii_=style.ascii)
     if format_ == "svg":
         return svg.document([picture(one) for one in maps if not one.problem and one.regions])
     return "\n".join("\n".join(_text(one, style)) + "\n" for one in maps) or "no kernel was traced\n"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.errors import InputError
-from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.findings import json_lines
 from layoutcheck.formats import check_format
 from layoutcheck.operands import LETTERS, MmaReport, OperandAnswer
 from layoutcheck.reports import blocks
@@ -23,7 +22,7 @@ def render(found: MmaReport, format_: str, style: Style) -> str:
     """The answer. Raises InputError for another format, and where an SVG would be empty."""
     check_format("explain --mma", format_)
     if format_ == "json":
-        return json.dumps({"schema_version": SCHEMA_VERSION, **found.to_dict()}) + "\n"
+        return json_lines([found.to_dict()])
     if format_ == "svg":
         return svg.document(pictures(found)) + "\n"
     if format_ == "html":

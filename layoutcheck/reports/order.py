@@ -6,7 +6,6 @@ import linecache
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -185,11 +184,6 @@ def element_counts(reports: Sequence[ElementReport], style: Style) -> Iterator[s
         yield from style.wrap(f"not checked: {count}: {words}", "      ", "    ")
     if len(groups) > _MOST_NOTES:
         yield f"    not checked: {len(groups) - _MOST_NOTES} more reasons (--format json lists them)"
-
-
-def to_dicts(orders: Sequence[Told]) -> list[dict[str, Any]]:
-    """As JSON has them."""
-    return [asdict(order) for order in orders]
 
 
 def located(orders: Sequence[Told]) -> list[Located]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.findings import json_lines
 from layoutcheck.gpu.races import Delay, RaceRun, Races, Tried
 from layoutcheck.reports.order import main
 from layoutcheck.reports.style import Style
@@ -64,15 +63,14 @@ def _delay(delay: Delay) -> str:
 def render_json(races: Races, style: Style) -> str:
     """A line of JSON for the program, then one for each finding."""
     head = {
-        "schema_version": SCHEMA_VERSION, "program": races.program, "machine": races.machine,
-        "kernels": races.kernels, "usual": [asdict(run) for run in races.usual],
+        "program": races.program, "machine": races.machine, "kernels": races.kernels,
+        "usual": [asdict(run) for run in races.usual],
     }  # fmt: skip
     lines = [head] + [
         {
-            "schema_version": SCHEMA_VERSION, "finding": asdict(one.finding),
-            "shown": None if one.shown is None else one.shown.seed, "runs": [asdict(run) for run in one.runs],
-            "problem": one.problem,
+            "finding": asdict(one.finding), "shown": None if one.shown is None else one.shown.seed,
+            "runs": [asdict(run) for run in one.runs], "problem": one.problem,
         }
         for one in races.tried
     ]  # fmt: skip
-    return "".join(json.dumps(line, ensure_ascii=style.ascii) + "\n" for line in lines)
+    return json_lines(lines, ascii_=style.ascii)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from layoutcheck.errors import InputError
-from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.findings import json_lines
 from layoutcheck.reports.style import Style, aligned
 from layoutcheck.synthesis.plans import SEARCH_SECONDS, Plan, Synthesis
 
@@ -13,7 +11,7 @@ from layoutcheck.synthesis.plans import SEARCH_SECONDS, Plan, Synthesis
 def render(found: Synthesis, style: Style, format_: str = "text", shown: int = 1) -> str:
     """The answer; of text, with the program of plan `shown` (0: none). Raises InputError for no such plan."""
     if format_ == "json":
-        return json.dumps({"schema_version": SCHEMA_VERSION, **found.to_dict()}) + "\n"
+        return json_lines([found.to_dict()])
     if not 0 <= shown <= len(found.plans):
         raise InputError(
             f"there is no plan {shown}", expected=f"--plan 1 to {len(found.plans)}, or 0 for none"

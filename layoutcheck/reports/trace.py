@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 
 from layoutcheck.check import Report
 from layoutcheck.digits import many
-from layoutcheck.findings import SCHEMA_VERSION, SEVERITIES, rank
+from layoutcheck.findings import SEVERITIES, json_lines, rank
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.patching.causes import Cause, others
 from layoutcheck.reports import order, text
@@ -173,16 +172,12 @@ def render_json(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
             "addresses": None if first.addresses is None else asdict(first.addresses),
         }
         given = None if report is None else report.to_dict()
-        lines.append({"schema_version": SCHEMA_VERSION, "trace": seen, "report": given})
-    lines += [{"schema_version": SCHEMA_VERSION, "order": one} for one in order.to_dicts(judged.trace.orders)]
-    elements = order.to_dicts(judged.trace.elements)
-    lines += [{"schema_version": SCHEMA_VERSION, "elements": one} for one in elements]
-    operands = order.to_dicts(judged.trace.operands)
-    lines += [{"schema_version": SCHEMA_VERSION, "operands": one} for one in operands]
-    lines.append(
-        {"schema_version": SCHEMA_VERSION, "summary": {**summary(judged), "unseen": judged.unseen(gate)}}
-    )
-    return "".join(json.dumps(line, ensure_ascii=style.ascii) + "\n" for line in lines)
+        lines.append({"trace": seen, "report": given})
+    trace = judged.trace
+    for name, told in (("order", trace.orders), ("elements", trace.elements), ("operands", trace.operands)):
+        lines += [{name: asdict(one)} for one in told]
+    lines.append({"summary": {**summary(judged), "unseen": judged.unseen(gate)}})
+    return json_lines(lines, ascii_=style.ascii)
 
 
 def located(judged: JudgedTrace) -> list[Located]:
