@@ -34,8 +34,10 @@ def auto_width(rng: Random) -> Copy:
         v = (4, 4)
     shape = (rng.choice((v, v, (v,), (v, 1), v[0])), *rng.choices((1, 2, 3), k=rng.choice((0, 1, 1, 2))))
     layouts = [_ordered(rng, shape), _ordered(rng, shape)]
-    if rng.random() < 0.5:
+    if rng.random() < 0.4:
         layouts[1] = layouts[0]
+    elif rng.random() < 0.4:  # V in one mode on one side, and in several on the other
+        layouts[rng.randrange(2)] = _ordered(rng, (product(shape[0]), *shape[1:]))
     spaces = rng.choice(tilings.SPACES)
     src, dst = (
         Memref(element, space, layout, rng.choice((16, 16, 16, 32, 8, 4, 2, 128)))

@@ -14,9 +14,10 @@ The pair of accesses is emitted with one alignment, the largest power of two tha
 Wider accesses than that are split in pieces of that alignment, each as wide as the machine allows. The
 pieces of one vector follow the swizzled address of its first byte, swz(p) + k, not swz(p + k) (miscompiles
 h36, h37). With an explicit width n is fixed; with width 0 (auto) n is as many elements as that alignment
-spans, if they divide the first mode of both V: ((4,4)):((16,1)) is moved as the four runs from its first
-four elements. Else it is what of that span both V keep together from their first element on; so it is where
-an alignment is below the element's size, whatever their other strides.
+spans, if they divide the first mode of the source's V: ((4,4)):((16,1)) is moved as the four runs from its
+first four elements, and (16):(1) to ((2,8)):((8,1)) as two runs. Else it is what of that span both V keep
+together from their first element on; so it is where an alignment is below the element's size, whatever their
+other strides.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def vector_and_alignment(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
     else:
         both = [v_mode(m.layout) for m in (copy.src, copy.dst)]
         n = span_bits // bits
-        if n == 0 or any(size(v[0]) % n for v in both):
+        if n == 0 or size(both[0][0]) % n:
             n = math.gcd(n, *map(_contiguous, both))
         if span_bits & (span_bits - 1):
             raise InputError(
@@ -110,7 +111,7 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
                 f"which booleans of the V {v} the compiler takes at a time is not known: its first {extent} "
                 f"do not fill bytes, or are not all of its first mode, or of those that lie together"
             )
-    if n == 0 or any(size(v[0]) % n for v in both):
+    if n == 0 or size(both[0][0]) % n:
         n = math.gcd(n, *map(_contiguous, both))
     if bits * n % 8 or size(v_mode(copy.src.layout)) % n:
         return _one_at_a_time(copy, instance, n)
