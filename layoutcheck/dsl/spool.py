@@ -36,7 +36,7 @@ from layoutcheck.dsl.shares import Place, share_tests
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.dsl.thin import thin_tests
 from layoutcheck.dsl.unbuilt import sources, stand_in
-from layoutcheck.places import PROJECT, in_library
+from layoutcheck.places import in_library
 from layoutcheck.regular import read_regular
 from layoutcheck.versions import installed
 
@@ -78,6 +78,7 @@ def begin() -> None:
     options = json.loads(os.environ.get(OPTIONS, "{}"))
     first = os.getppid() == options.get("parent")
 
+    own = [Path(each) for each in options.get("below", ())]
     note = partial(_note, folder)
     tell = cache(note)
     _leave_network(options, first, tell)
@@ -89,7 +90,7 @@ def begin() -> None:
         # The last one called. What would be collected later costs 0.15 s, and nobody wants what it leaves.
         atexit.register(gc.freeze)
         install(options.get("arch"), tell)
-        stand_in(Path.cwd().resolve(), tell, partial(_miss, folder), _own_project())
+        stand_in(Path.cwd().resolve(), tell, partial(_miss, folder), own)
         pass_over()
     if not options.get("network", True):
         watch_reads()
@@ -97,7 +98,7 @@ def begin() -> None:
     _hear_of_a_signal(folder)
     pass_on((FOLDER, OPTIONS), str(Path(__file__).parent / "site"))
     watch_isolated(lambda command: note(f"a Python that ignores its environment was not watched: {command}"))
-    _watch_tests(folder, options.get("spread", False), first)
+    _watch_tests(folder, options.get("spread", False), first, own)
     stop = not options.get("launch", True)
     _watching.enter_context(watch(lambda event: _record(folder, event), stop=stop))
     write(
@@ -129,8 +130,11 @@ def _leave_network(options: dict[str, Any], first: bool, tell: Callable[[str], N
         network.refuse_sockets()
 
 
-def _watch_tests(folder: str, whole: bool, first: bool) -> None:
-    """Hear of tests and of their session; if `whole`, several processes share them, this one as `first`."""
+def _watch_tests(folder: str, whole: bool, first: bool, own: Sequence[Path]) -> None:
+    """Hear of tests and of their session; if `whole`, several processes share them, this one as `first`.
+
+    `own` is the project below this folder that the program is of.
+    """
     watch_tests(
         partial(_test, folder),
         lambda tests, reason: write(folder, {"kind": "skip", "tests": tests, "reason": reason[:MAX_MESSAGE]}),
@@ -144,18 +148,10 @@ def _watch_tests(folder: str, whole: bool, first: bool) -> None:
         thin_tests()
         share_tests(taken, lambda count: write(folder, {"kind": "tests", "count": count}))
     if not os.environ.get("PYTHONSAFEPATH"):
-        own = _own_project()
         sys.path += [str(Path.cwd()), *map(str, own), *(each for one in own for each in sources(one))]
     if first:
         choice = "run with the first choice of each argument"
         give_choices(lambda given: _note(folder, f"{choice}: {' '.join([sys.argv[0], *given])}"))
-
-
-def _own_project() -> list[Path]:
-    """The folder below this one of the project that the program's file is of, where there is one."""
-    files = (Path(word) for word in sys.orig_argv[1:] if word.endswith(".py") and Path(word).is_file())
-    folders = [each for file in files for each in file.parents if each.name and not each.is_absolute()]
-    return [each.resolve() for each in folders if any((each / name).is_file() for name in PROJECT)][:1]
 
 
 def _test(folder: str, test: str, error: BaseException, launches: int, went_on: bool = False) -> None:

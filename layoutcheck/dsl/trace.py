@@ -32,6 +32,7 @@ from layoutcheck.dsl.shares import OTHERS, PRESENT
 from layoutcheck.dsl.terminated import ENDED, Terminated
 from layoutcheck.dsl.unbuilt import sources
 from layoutcheck.errors import InputError
+from layoutcheck.places import PROJECT
 from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
 # Called now and then with the numbers of kernels and copies seen so far; may raise Ended.
@@ -75,6 +76,7 @@ def trace_script(
     spread: bool = False,
     spare: Spare | None = None,
     least: float | None = None,
+    file: str | None = None,
 ) -> Trace:
     """Run `python path args` (or `python -m args` for path "-m") and return every copy of every kernel built.
 
@@ -85,19 +87,29 @@ def trace_script(
     script runs. `lowering` gives the addresses of copies whose layouts cannot be followed; `judges` do that
     in processes of their own. `network` False leaves the run none. With `spread` pytest runs different tests
     first (`spread.py`), and more processes of it take tests, each on one of the `spare` processors, where
-    that is worth a start, or where tests of `least` seconds are left (`helpers.py`).
+    that is worth a start, or where tests of `least` seconds are left (`helpers.py`). `file` is the program's
+    own, where `args` name a module: it says which project below `cwd` the program is of.
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
+    below = own_project([path, *args] if file is None else [file], cwd)
     if path == "-m":
-        check_module(args[0] if args else "", cwd, launch)
+        check_module(args[0] if args else "", cwd, launch, below)
     else:
         check_script(path, cwd, expected="a Python file, or '-m' and a module")
     command = [sys.executable, path, *args]
     return _run(
         command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=network,
         progress=progress, cwd=cwd, observe=observe, lowering=lowering, judges=judges, spread=spread,
-        spare=spare, least=least,
+        spare=spare, least=least, below=below,
     )  # fmt: skip
+
+
+def own_project(words: Sequence[str], cwd: str | None = None) -> list[str]:
+    """The folder, below `cwd`, of the project that a Python file among these words is of, if there is one."""
+    root = Path(cwd or ".").resolve()
+    files = ((root / word).resolve() for word in words if word.endswith(".py") and (root / word).is_file())
+    folders = [each for file in files for each in file.parents if root in each.parents]
+    return [str(each) for each in folders if any((each / name).is_file() for name in PROJECT)][:1]
 
 
 def check_script(path: str, cwd: str | None = None, *, expected: str = "a Python file") -> None:
@@ -112,15 +124,16 @@ def check_script(path: str, cwd: str | None = None, *, expected: str = "a Python
     raise InputError(f"no script '{path[:200]}'", expected=expected)
 
 
-def check_module(name: str, cwd: str | None = None, launch: bool = True) -> None:
+def check_module(name: str, cwd: str | None = None, launch: bool = True, below: Sequence[str] = ()) -> None:
     """Raise InputError if `python -m`, in the folder `cwd`, would not find the module; imports nothing.
 
-    Without launches it would also find what stands in the folder's sources (`unbuilt`).
+    Without launches it would also find what stands in the sources of the folder and of the projects `below`.
     """
     expected = "a module that `python -m` runs"
     with contextlib.suppress(KeyError):  # a namespace package within one: only an import knows its folders
         root = Path(cwd or ".").resolve()
-        full, places = "", [str(root), *sys.path, *(() if launch else sources(root))]
+        own = [place for each in below for place in (each, *sources(Path(each)))]
+        full, places = "", [str(root), *sys.path, *(() if launch else (*sources(root), *own))]
         for part in name.split("."):
             full = f"{full}.{part}" if full else part
             spec = _spec(full, places) if part and places else None
@@ -162,7 +175,13 @@ def trace_callable(
 
 
 def environment(
-    folder: str, *, launch: bool, arch: str | None, network: bool, spread: bool = False
+    folder: str,
+    *,
+    launch: bool,
+    arch: str | None,
+    network: bool,
+    spread: bool = False,
+    below: Sequence[str] = (),
 ) -> dict[str, str]:
     """The environment of a traced process: our `sitecustomize` first, and where it leaves what it sees.
 
@@ -172,9 +191,8 @@ def environment(
     paths = [str(_SITE), *filter(None, [os.environ.get("PYTHONPATH")])]
     env["PYTHONPATH"] = os.pathsep.join(paths)
     env[spool.FOLDER] = folder
-    env[spool.OPTIONS] = json.dumps(
-        {"launch": launch, "arch": arch, "network": network, "spread": spread, "parent": os.getpid()}
-    )
+    options = {"launch": launch, "arch": arch, "network": network, "spread": spread, "below": list(below)}
+    env[spool.OPTIONS] = json.dumps({**options, "parent": os.getpid()})
     env.pop("LAYOUTCHECK", None)
     if arch is not None:
         env.update(dict.fromkeys(_TARGETS, arch))
@@ -204,12 +222,13 @@ def _run(
     spread: bool = False,
     spare: Spare | None = None,
     least: float | None = None,
+    below: Sequence[str] = (),
 ) -> Trace:
     if not hasattr(os, "fork"):
         raise InputError("kernels are traced on Linux only")
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     with tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True) as folder:
-        env = environment(folder, launch=launch, arch=arch, network=network, spread=spread)
+        env = environment(folder, launch=launch, arch=arch, network=network, spread=spread, below=below)
         suite, taken = command[1:3] == ["-m", "pytest"], Path(folder) / TAKEN
         if suite and spread:
             (taken / PRESENT).mkdir(parents=True)

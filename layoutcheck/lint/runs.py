@@ -259,7 +259,7 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
                 seen = trace_script(
                     case.command[0], case.command[1:], arch=arch, launch=False, network=False,
                     timeout_s=settings.run_timeout, output=log, spread=True, spare=_worker.get("spare"),
-                    **common,
+                    file=str(Path(case.path).resolve()), **common,
                 )  # fmt: skip
             except InputError as error:  # no pytest, or a program that went away
                 return Trace(failures=(TraceFailure("not run", error.message),))

@@ -106,6 +106,14 @@ def test_a_project_below_the_root_has_its_own_sources_and_builds(tmp_path: Path)
     found = trace_script("-m", command, launch=False, cwd=str(tmp_path), timeout_s=60, spread=True)
     assert not found.failures
     assert found.notes == (TOLD.replace("pkg.native", "own_cuda"),)
+    (package / "main.py").write_text(
+        "from . import __name__ as name\nimport own_cuda\nassert name == 'own'\n"
+    )
+    file = "below/src/own/main.py"
+    found = trace_script(
+        "-m", ["own.main"], launch=False, cwd=str(tmp_path), timeout_s=60, spread=True, file=file
+    )
+    assert not found.failures and len(found.notes) == 1
 
 
 def run(
