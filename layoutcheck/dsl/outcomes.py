@@ -101,7 +101,7 @@ class Outcomes:
 
     def test(self, event: dict[str, Any]) -> None:
         """A test of the suite that failed; of those that fail alike the first is kept, with their number."""
-        frame = None if event["where"] is None else Frame(**event["where"])
+        frame = _where(event)
         if event["refused"] and not event["compiling"]:
             return
         if event.get("went_on"):
@@ -124,10 +124,7 @@ class Outcomes:
         self.raised |= not aside
         said = plain(event["message"]).strip()
         message = f"{event['type']}: {_PLACED.sub('', _EXCERPT.sub('', said))}"
-        where = None if event["where"] is None else Frame(**event["where"])
-        pointed = _ARROW.search(said)
-        if pointed:  # the DSL's own errors hide the frames between the launch and the line in the kernel
-            where = Frame(pointed[1], int(pointed[2]))
+        where = _where(event)
         if wanted := wanted_arch(said):
             self.note(f"this kernel is for another architecture: --arch {wanted}")
         if aside:
@@ -174,6 +171,14 @@ class Outcomes:
             files = f"{count} compiled file{'s' * (count != 1)}, such as {first}, not traced: "
             cache = "loaded from a cache? Empty it, or turn it off (QUACK_CACHE_ENABLED=0)"
             yield files + cache
+
+
+def _where(event: dict[str, Any]) -> Frame | None:
+    """The place of an exception: the DSL's own hide the frames between the launch and the kernel's line."""
+    pointed = _ARROW.search(plain(event["message"]))
+    if pointed:
+        return Frame(pointed[1], int(pointed[2]))
+    return None if event["where"] is None else Frame(**event["where"])
 
 
 def _for_want_of_results(event: dict[str, Any]) -> bool:

@@ -38,6 +38,14 @@ def test_an_error_of_the_dsl_stands_at_the_kernels_line_and_without_colours() ->
     assert trace.notes == ("this kernel is for another architecture: --arch sm_100a",)
 
 
+def test_so_does_one_that_a_test_raises() -> None:
+    collector = Collector()
+    event = {**raised(SAID), "kind": "test", "test": "test_it", "compiling": False}
+    collector.take([event, {**event, "message": "no such thing"}])
+    found = [(one.where and one.where.line, one.message[:30]) for one in collector.trace().failures]
+    assert found == [(71, "test_it: DSLUserCodeError: err"), (300, "test_it: DSLUserCodeError: no ")]
+
+
 def test_another_exception_stands_where_it_was_raised() -> None:
     collector = Collector()
     collector.take([raised("no such thing")])
