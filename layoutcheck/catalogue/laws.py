@@ -35,6 +35,7 @@ _REFUSES = re.compile(
     r"(?i)\b(?:fail(?:s|ed|ing)?|refus\w+|reject\w+|error|asserts?|assertion|unsupported|cannot|can't|(?:does|do|did|will|would)(?: not|n't) (?:compile|build|work|accept|support)\w*|not (?:supported|allowed|possible))\b"
 )
 _UNORDERED = ("hang", "slow")
+_LEFT_WAITING = ("release", "stores", "init")
 _OF_LAYOUT = re.compile(
     r"(?i)swizzl|\blayout|\bstride|transpos|permut|\bmajor\b|multicast|descriptor (?:field|offset)|\bLBO\b|elect"
 )
@@ -113,6 +114,9 @@ def told(text: str, entry: Known | None = None, about: str = "", *, lawless: boo
         entry and (entry.level == ELSEWHERE or (ordered(text, entry) and not _OF_LAYOUT.search(text)))
     )
     found = [] if lawless else find(text, kind(entry, text))
+    order = orders.told(text) if entry and not lawless and kind(entry, text) == "hang" else None
+    if order and order.first in _LEFT_WAITING:  # what a slot holds decides who comes to the next barrier
+        found = [order, *found[: MOST - 1]]
     if not found and not lawless and entry and entry.level == UNKNOWN:
         found = nearest(text, about)
     return (*said, *snippets.facts(text), *map(str, found))

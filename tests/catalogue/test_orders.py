@@ -33,6 +33,7 @@ from tests.catalogue.test_laws import is_source
         ("the kernel updates the tensormaps when the group changes while earlier TMA loads still read them", "map writes", "TMA load"),
         ("is __syncwarp needed between writing to shared memory by lane 0 and reading by the other lanes?", "stores", "reads"),
         ("why is fence_async_shared behind tma store wrong?\nlocal_store(smem, x)\ndescriptor_store(desc, smem)\nstore_wait(0)\nfence_async_shared()", "stores", "TMA store"),
+        ("what prevents the TMA load from being issued before LDS has completed? The barrier counts the arrivals", "reads", "TMA load"),
     ],
 )  # fmt: skip
 def test_the_pair_of_a_text_is_told(text: str, first: str, second: str) -> None:
@@ -66,6 +67,16 @@ def test_what_waits_or_is_slow_is_not_told_an_order_of_accesses() -> None:
     text = "cp.async by some threads, then __syncthreads(), then all threads read it, and "
     for end in ("the kernel hangs", "it is slower than before"):
         assert all(str(ORDERS["cp.async", "reads"]) != one.cause for one in answers(text + end))
+
+
+def test_a_slot_that_is_reused_too_early_may_leave_a_kernel_waiting() -> None:
+    text = "the kernel hangs: arrive_barrier on the empty slot, then the TMA store reads from the allocation"
+    assert answers(text)[0].facts[0] == str(ORDERS["release", "TMA store"])
+
+
+def test_a_warp_that_writes_an_address_is_no_illegal_access() -> None:
+    text = "the MMA warp writes the TMEM address to shared memory and other warps read it with no barrier"
+    assert all("an address outside" not in one.title for one in answers(text))
 
 
 def test_every_pair_has_actors_and_a_source() -> None:

@@ -23,7 +23,14 @@ _TURNED = re.compile(
     r"(?i)\b(?:after|behind|once|follows)\b"
 )  # between two events of which the second is first
 _BEFORE = re.compile(r"(?i)\bbefore\b")
+_TOO_EARLY = re.compile(
+    r"(?i)^\W{0,3}(?:\w+ ){0,3}?(?:complet\w*|finish\w*|done|ends?|ended)\b"
+)  # behind "A before B"
+_PREVENTED = re.compile(r"(?i)\b(?:prevent|avoid|stop)\w*\b[^.;]{0,40}$")  # ahead of it
 _SPOKEN = 700  # characters between two actors of one story
+
+
+Event = tuple[int, int, str]  # begin and end of what names an actor, and its name
 
 
 class Order(NamedTuple):
@@ -76,20 +83,26 @@ def told(text: str) -> Order | None:
         if actor.words.may_match(lowered)
         for match in actor.words.pattern.finditer(text)
     ]
-    found = [
-        (max(right[0] - left[1], 0) + ACTORS[left[2]].apart + ACTORS[right[2]].apart, order)
-        for left, right in combinations(sorted(events), 2)
-        if left[2] != right[2] and right[0] - left[1] < _SPOKEN and (order := _of(left, right, text))
-    ]
-    return min(found, key=lambda one: one[0])[1] if found else None
+    found: list[tuple[bool, int, Order]] = []
+    for left, right in combinations(sorted(events), 2):
+        between = text[left[1] : right[0]]
+        if left[2] == right[2] or len(between) > _SPOKEN:
+            continue
+        order, by_words = _of(left, right, text)
+        if order:
+            apart = len(between) + ACTORS[left[2]].apart + ACTORS[right[2]].apart
+            found.append((not by_words, apart, order))
+    return min(found, key=lambda one: one[:2])[2] if found else None
 
 
-def _of(left: tuple[int, int, str], right: tuple[int, int, str], text: str) -> Order | None:
-    """The law of two events of a text, in the order in which it tells them, unless its words turn that."""
+def _of(left: Event, right: Event, text: str) -> tuple[Order | None, bool]:
+    """The law of two events of a text, in the order in which it tells them, unless its words turn that; and whether they do."""
     between = text[left[1] : right[0]]
-    turned = _TURNED.search(between) is not None and not _BEFORE.search(between)
+    before = _BEFORE.search(between) is not None
+    early = before and (_TOO_EARLY.search(text[right[1] :]) or _PREVENTED.search(text[: left[0]]))
+    turned = bool(early) or (not before and _TURNED.search(between) is not None)
     names = (right[2], left[2]) if turned else (left[2], right[2])
     order, other = ORDERS.get(names), ORDERS.get(names[::-1])
-    if order and other and order.reuse != bool(_AGAIN.search(text)):
-        return other
-    return order or other
+    if order and other and not early and order.reuse != bool(_AGAIN.search(text)):
+        return other, False
+    return (order, bool(early)) if order else (other, False)
