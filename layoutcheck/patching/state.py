@@ -106,16 +106,10 @@ class Edited:
 
     def repaired(self) -> tuple[Place, ...]:
         """The places, before the edit, whose copies were wrong or rejected and are no more."""
+        wrong = [place for place, rank in self.before.ranks.items() if rank >= RANKS["wrong"]]
         return tuple(
-            place
-            for place, rank in self.before.ranks.items()
-            if rank >= RANKS["wrong"] > self._now(place, rank)
+            place for place in wrong if (now := self.rank(place)) is not None and now < RANKS["wrong"]
         )
-
-    def _now(self, place: Place, rank: int) -> int:
-        """The rank of a place after the edit; the given one where it has no copies."""
-        now = self.rank(place)
-        return rank if now is None else now
 
     def harmed(self, slow_too: bool = True) -> list[Place]:
         """The places, after the edit, whose copies have a worse verdict than they had.

@@ -15,7 +15,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.findings import Finding, Where, shortened
 from layoutcheck.reports.drawing import differs, draw
-from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
+from layoutcheck.reports.outcome import Explained, Message, Outcome
 from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.told import (
@@ -43,11 +43,7 @@ def _block(outcome: Outcome, style: Style) -> list[str]:
         return _message(outcome, style)
     if isinstance(outcome, Explained):
         return _explained(outcome, style)
-    return _failure(outcome, style)
-
-
-def _failure(failure: Failure, style: Style) -> list[str]:
-    return [f"{style('error', 'bold', 'red')}: {failure.subject}: {failure.error}"]
+    return [f"{style('error', 'bold', 'red')}: {outcome.subject}: {outcome.error}"]
 
 
 def _message(message: Message, style: Style) -> list[str]:

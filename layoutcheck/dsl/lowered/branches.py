@@ -56,8 +56,10 @@ def _if(flow: Flow, op: Operation, fast: bool) -> Step:
                 ends.append(_ends(flow, branch.moves))
             else:
                 ends.append(None)
-        if ends[0] is not None and ends[1] is not None:
-            _merge(flow, taken, branches[0].moves, ends, bits)
+        if (yes := ends[0]) is not None and (no := ends[1]) is not None:
+            for (_, target), (one, a), (other, b) in zip(branches[0].moves, yes, no, strict=True):
+                machine.values[target] = select(taken, one, other)
+                machine.provenance[target] = a | b | bits
         elif not fast:
             _try(flow, branches[0 if ends[0] is None else 1], bits)
 
@@ -116,12 +118,6 @@ def _try(flow: Flow, branch: Branch, bits: int) -> None:
 
 def _ends(flow: Flow, moves: list[tuple[int, int]]) -> list[tuple[Value, int]]:
     return [(flow.machine.values[t], flow.machine.provenance[t]) for _, t in moves]
-
-
-def _merge(flow: Flow, mask: Any, moves: list[tuple[int, int]], ends: list[Any], bits: int) -> None:
-    for (_, target), (yes, a), (no, b) in zip(moves, ends[0], ends[1], strict=True):
-        flow.machine.values[target] = select(mask, yes, no)
-        flow.machine.provenance[target] = a | b | bits
 
 
 def _split(taken: Any, mask: Any) -> tuple[Any, Any]:

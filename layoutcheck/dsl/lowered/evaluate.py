@@ -316,7 +316,8 @@ class _Host:
 
 def _keep(found: dict[str, Launched], op: Operation, launched: Launched) -> None:
     """The launch of a kernel. Of one that a loop of the host launches in several ways nothing is sure."""
-    name = _callee(op)
+    callee = _SYMBOL.search(op.attributes.get("callee", ""))
+    name = callee[1].strip('"') if callee else ""
     was = found.get(name)
     if was is not None and was != launched:
         launched = replace(launched[0], rests=_RESTS[-1]), [(value, _RESTS[-1]) for value, _ in launched[1]]
@@ -385,11 +386,6 @@ def _rests(machine: Machine, provenance: int) -> str:
     """What a number of the host's code rests on, as `Launch.rests`."""
     found = machine.reasons.read(provenance)
     return _RESTS[0 if not found else 1 if found == [("arguments", EXTENTS)] else 2]
-
-
-def _callee(op: Operation) -> str:
-    match = _SYMBOL.search(op.attributes.get("callee", ""))
-    return match[1].strip('"') if match else ""
 
 
 def name_of(op: Operation) -> str:

@@ -254,7 +254,7 @@ def access_moves(
                 matrix = (data.start + at) // 4
                 place = matrix_register(row(load.address, load.space), matrix)
                 found.append((place, target + offset + at, 4, load.provenance))
-        elif load.op.startswith("ldmatrix") and size % 4 == 0 and _elements_bytes(load) == 2:
+        elif load.op.startswith("ldmatrix") and size % 4 == 0 and _halves(load):
             for at in range(0, size, 2):
                 matrix, half = divmod(data.start + at, 4)
                 place = transposed_register(row(load.address, load.space), matrix, half // 2)
@@ -262,12 +262,9 @@ def access_moves(
     return found
 
 
-def _elements_bytes(load: Recorded) -> int:
-    return (
-        2
-        if load.facts.get("srcFormat", "b16") in ("b16", "b8") and "m8n8" in load.facts.get("shape", "")
-        else 1
-    )
+def _halves(load: Recorded) -> bool:
+    """Whether an ldmatrix loads elements of 2 bytes."""
+    return load.facts.get("srcFormat", "b16") in ("b16", "b8") and "m8n8" in load.facts.get("shape", "")
 
 
 def active(accesses: tuple[Recorded, ...], threads: int) -> Mask:

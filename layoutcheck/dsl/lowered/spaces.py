@@ -72,17 +72,10 @@ def of_rank(address: Number, rank: Number) -> Number:
 
 def in_object(space: str, address: Number) -> tuple[int, Number]:
     """The object's number and the byte offset in it: an argument's, or 0 for shared memory."""
+    first = address if isinstance(address, int) else int(address.flat[0])
     if space == "gmem":
-        first = address if isinstance(address, int) else int(address.flat[0])
         base = first // GLOBAL_STEP
         return base, address - base * GLOBAL_STEP - MIDDLE
-    if space == "smem":
-        return 0, address & (SHARED_BYTES - 1) if _high(address) else address
-    if space == "dsmem":
+    if space == "dsmem" or (space == "smem" and first >= GENERIC_SHARED):
         return 0, address & (SHARED_BYTES - 1)
     return 0, address
-
-
-def _high(address: Number) -> bool:
-    first = address if isinstance(address, int) else int(address.flat[0])
-    return first >= GENERIC_SHARED
