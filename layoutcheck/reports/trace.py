@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -213,14 +213,10 @@ def summary(judged: JudgedTrace) -> dict[str, Any]:
         "all_threads": sum(one.address_source != "types" for one in trace.copies),
         "pictures": address_sources(one.address_source for one in trace.copies),
         "in_dsl": sum(one.in_dsl for one in trace.copies),
-        "missing": dict(
-            Counter(
-                one.missing for one in trace.copies if one.missing and one.addresses is None
-            ).most_common()
-        ),
-        "bounded_if": dict(Counter(one.bounded_if for one in trace.copies if one.bounded_if).most_common()),
+        "missing": _tally(one.missing for one in trace.copies if one.addresses is None),
+        "bounded_if": _tally(one.bounded_if for one in trace.copies),
         "weak_bases": _weak_bases(judged),
-        "unbounded": dict(Counter(one.unbounded for one in trace.copies if one.unbounded).most_common()),
+        "unbounded": _tally(one.unbounded for one in trace.copies),
         "untold": dict(Counter(filter(None, map(_untold, trace.copies)))),
         "causes": [
             {
@@ -234,6 +230,11 @@ def summary(judged: JudgedTrace) -> dict[str, Any]:
         "notes": list(trace.notes),
         "versions": trace.versions,
     }
+
+
+def _tally(reasons: Iterable[str]) -> dict[str, int]:
+    """How often each reason is given, the most frequent first."""
+    return dict(Counter(filter(None, reasons)).most_common())
 
 
 def _untold(copy: TracedCopy) -> str:

@@ -23,7 +23,6 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from layoutcheck.dsl.lowered import SURPRISES, Kernel, Lowered, argument_types, of_answer, passes
-from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.calls import Call, numbers_of
 from layoutcheck.dsl.lowered.capacity import too_large
 from layoutcheck.dsl.lowered.elements import check_elements, has_elements, has_mbarriers
@@ -163,8 +162,10 @@ class Lowering:
             names = [one.name for one in lowered.kernels]
             known = filter(None, numbers_of(calls, argument_types(text), names))
             largest = max(known, key=lambda one: sum(one.extents), default=None)
-            kernels = tuple(self._with_room(text, _in_call(one, largest)) for one in lowered.kernels)
-            lowered = replace(lowered, kernels=kernels)
+            kernels = [self._with_room(text, one) for one in lowered.kernels]
+            if largest is not None:
+                kernels = [replace(one, called=cache(partial(in_call, one, largest))) for one in kernels]
+            lowered = replace(lowered, kernels=tuple(kernels))
             self._last = digest, (lowered, _outside(lowered, arch, text, calls))
             if not lowered.problem:
                 self._lowered[_digest(text, arch)] = next(too_large(lowered, arch), None)
@@ -279,11 +280,6 @@ def _in_turns(kernel: Kernel) -> Sequence[tuple[bool, dict[str, LoweredOp]]]:
         for one in in_turns(kernel):
             found.append(one)  # noqa: PERF402 (what came before a failure counts)
     return found
-
-
-def _in_call(kernel: Kernel, numbers: Numbers | None) -> Kernel:
-    """The kernel, which can be evaluated with the numbers of a call that the program makes."""
-    return kernel if numbers is None else replace(kernel, called=cache(partial(in_call, kernel, numbers)))
 
 
 def _digest(text: str, arch: str, calls: Sequence[Call | None] = ()) -> bytes:
