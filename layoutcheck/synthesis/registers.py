@@ -211,8 +211,9 @@ def _spent(lanes: IntArray, times: IntArray, width: int, op: str) -> tuple[int, 
     To XOR one number onto all addresses of an instruction parts no banks and joins none, nor does moving
     them by whole lines: of such instructions one is counted.
     """
-    apart = lanes ^ lanes[:, :1]
-    if (lanes[:, -1] >= 0).all() and (apart[1:] == apart[0]).all():
+    on = lanes >= 0
+    apart = np.where(on, lanes ^ lanes[:, :1], OFF)
+    if on[:, 0].all() and (apart[1:] == apart[0]).all():
         count, (wavefronts, phases) = int(times.sum()), _of_one(apart[0].tobytes(), width, op)
         return count, count * wavefronts, count * phases
     spent = banks.wavefronts(lanes, width, op)
