@@ -14,7 +14,6 @@ from kernels.transpose.cp_async import (
     build_match_layout,
 )
 from kernels.transpose.exchange import Exchange, build_exchange
-from kernels.transpose.fastest import build_fastest
 from kernels.transpose.few_columns import FewColumns, build_few_columns
 from kernels.transpose.few_rows import FewRows, build_few_rows
 from kernels.transpose.flat import build_flat
@@ -22,6 +21,7 @@ from kernels.transpose.ldmatrix import build_ldmatrix_trans, build_swizzled
 from kernels.transpose.narrow import build_narrow
 from kernels.transpose.padded import Padded, build_padded
 from kernels.transpose.registers import build_registers
+from kernels.transpose.runs import Runs, build_runs
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.staged import build_staged
 from kernels.transpose.tma import build_tma
@@ -88,7 +88,7 @@ VARIANTS = {
         "the best that layoutcheck.synthesize finds: cp.async, blocks turned on the way out",
     ),
     "shifted": Variant(
-        partial(build_shifted, Shifted((56, 128), 4, 16, most=8, fetch=True)),
+        partial(build_shifted, Shifted((56, 128), 8, 16, most=5, fetch=True)),
         "legal",
         "any pitch and base: aligned 16-byte chunks both ways, shifted in between",
     ),
@@ -122,5 +122,10 @@ VARIANTS = {
         "tiny matrices: 4x4 blocks turned in registers, 8-byte vectors both ways",
     ),
     "flat": Variant(build_flat, "legal", "one row or one column: a copy of 16-byte chunks", most=(1, 2**31)),
-    "fastest": Variant(build_fastest, "legal", "the winner: exchange at its best plan"),
+    "runs": Variant(
+        partial(build_runs, Runs("columns", 5, 3, 2)),
+        "legal",
+        "5 columns: x as one run of 16-byte chunks, elements from whole sectors of y on",
+        most=(2**31, 5),
+    ),
 }

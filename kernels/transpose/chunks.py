@@ -57,8 +57,13 @@ class Chunks:
     @property
     def limits(self) -> dict[str, int]:
         """What a launch asks for to have `residents` blocks on a multiprocessor: registers, shared memory."""
-        share = min(-(-100 * self.residents * self.smem_bytes // (1024 * SMEM_KIB)), 100)
-        return {"min_blocks_per_mp": self.residents, "preferred_smem_carveout": share}
+        return {"min_blocks_per_mp": self.residents, **carveout(self)}
+
+
+def carveout(plan: Any) -> dict[str, int]:
+    """What a launch asks for so that shared memory suffices for the `residents` of a plan."""
+    share = -(-100 * plan.residents * plan.smem_bytes // (1024 * SMEM_KIB))
+    return {"preferred_smem_carveout": min(share, 100)}
 
 
 def suffices(plan: Any, by_registers: int = 32) -> int:

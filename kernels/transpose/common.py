@@ -16,6 +16,9 @@ N_TILE, M_TILE = 128, 64
 
 THREADS = 256
 
+SECTOR, LINE = 32, 128
+"""Bytes that the L2 is asked for at least, and that it holds together."""
+
 SMEM_KIB = 228
 """Shared memory of an sm_90 multiprocessor; a thread block takes 1 KiB more than it asks for."""
 

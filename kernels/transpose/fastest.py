@@ -37,13 +37,6 @@ CHOSEN: dict[tuple[Any, ...], Way] = {}
 """The quickest plan by shape, size of an element, strides, alignment and device."""
 
 
-def build_fastest(early: int = 0) -> Any:
-    """The kernel of the plan for large matrices of whole lines."""
-    from kernels.transpose.exchange import build_exchange
-
-    return build_exchange(early=early)
-
-
 def transpose(x: Any, y: Any, stream: int = 0) -> None:
     """Write `x` (M,N) transposed to `y` (N,M), or each matrix of a batch (B,M,N) to (B,N,M).
 

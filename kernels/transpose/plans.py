@@ -10,7 +10,7 @@ from cuda.bindings import runtime as cuda
 
 from kernels.transpose.blocks import Blocks, build_blocks
 from kernels.transpose.chunks import ahead_by
-from kernels.transpose.common import GRID_Y, SOON, Kernel, multiprocessors
+from kernels.transpose.common import GRID_Y, LINE, SECTOR, SOON, Kernel, multiprocessors
 from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.few_columns import FewColumns, build_few_columns
@@ -18,7 +18,8 @@ from kernels.transpose.few_rows import FewRows, build_few_rows
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
 from kernels.transpose.padded import Padded, build_padded
-from kernels.transpose.registers import BLOCK, Plan, build_registers
+from kernels.transpose.registers import BLOCK
+from kernels.transpose.runs import Runs, build_runs
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
 from kernels.transpose.spliced import Spliced, build_spliced
@@ -33,15 +34,14 @@ SIZES = (1, 2, 4, 8)
 ANY_SIZE = (Direct, Small, Narrow, Flat)
 """Those whose kernels take elements of any size."""
 
-Thin = FewRows | FewColumns | Slim | Spliced
-AnyPlan = Plan | Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small
+Thin = FewRows | FewColumns | Slim | Spliced | Runs
+AnyPlan = Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small
 
 PLANS: dict[str, AnyPlan] = {
     "flat": Flat(2, 256),
     "exchange 128x128 bulk, 768": Exchange((128, 128), 0, "evict_last", "bulk", 768),
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
     "exchange 64x128": Exchange((64, 128), 0, "no_allocate", "streaming"),
-    "exchange 256x128 async, 1 bytes": Exchange((256, 128), 0, "async", "plain", 512, 1),
     **{
         f"exchange {tile[0]}x{tile[1]} {store}, {size} bytes": Exchange(
             tile, 0, "evict_last", store, resident, size
@@ -49,12 +49,10 @@ PLANS: dict[str, AnyPlan] = {
         for size, resident, tile in ((4, 1536, (64, 64)), (8, 2048, (64, 32)))
         for store in ("bulk", "plain")
     },
-    "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "shifted 248x128": Shifted((248, 128), 16, 16, most=2),
     "shifted 120x64": Shifted((120, 64), 8, 16, most=5),
     "shifted 128x128, 4, 1 bytes": Shifted((128, 128), 8, 32, most=4, size=1),
     "shifted 128x128 fetched, 1 bytes": Shifted((128, 128), 8, 16, most=4, fetch=True, size=1),
-    "shifted 128x128, 1 bytes": Shifted((128, 128), 8, 16, most=5, size=1),
     "shifted 128x256 edges": Shifted((128, 256), 16, 32, fetch=True, edges=True),
     **{
         f"shifted {tile[0]}x{tile[1]}, {size} bytes": Shifted(
@@ -83,8 +81,14 @@ FETCHED = 20 << 10
 PADDED = ((384, 1, False), (384, 1, True), (128, 4, True), (512, 2, False), (256, 7, False))
 """Threads for Padded, about, how often they store, and whether the ends of rows are asked for first."""
 
-SLIM = {"rows": 8, "columns": 16}
-"""Rows and columns, at most, for which Slim is."""
+THIN = {"rows": 8, "columns": 16}
+"""Rows and columns, at most, for which Runs, Slim and Spliced are; of bytes, all rows that FewRows lacks."""
+
+SHORT_RUN = (1 << 31) - (1 << 16)
+"""Elements up to which they are: a block's last place is less than 2**31."""
+
+HELD = 32
+"""Bytes, about, of all rows that a thread of Runs moves."""
 
 SPLICED = 8
 """Words of a thread of Spliced, about."""
@@ -104,8 +108,8 @@ SHORT = (
 SINGLY = (2 << 10, 6 << 10)
 """Bytes, about, of matrices whose elements are stored one at a time."""
 
-IN_LINES, LINE = (12 << 10, 16 << 10), 128
-"""Bytes, at most, of matrices that share a block and are whole lines together; of a line."""
+IN_LINES = (12 << 10, 16 << 10)
+"""Bytes, at most, of matrices that share a block and are whole lines together."""
 
 MOST_THREADS, MOST_PASSES, MOST_SINGLY = 640, 24, 512
 """Of such a block, and how often each stores; threads, about, if each stores one element at a time."""
@@ -114,16 +118,16 @@ SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
 
 
-ALIGNED = (Plan, Exchange, Blocks)
+ALIGNED = (Exchange, Blocks)
 """Those whose kernels are compiled for bases that are multiples of CHUNK_BYTES."""
 
 TINY = 1 << 18
 """Elements up to which Blocks and Direct are compiled for the very sizes: a thread has less to compute."""
 
 BUILDERS: dict[type, Callable[..., Kernel]] = {
-    Plan: build_registers,
     Exchange: build_exchange,
     Shifted: build_shifted,
+    Runs: build_runs,
     Slim: build_slim,
     Spliced: build_spliced,
     Whole: build_whole,
@@ -145,7 +149,7 @@ def build(plan: AnyPlan, early: int | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    plans = slims(x) | PLANS | few_rows(x, y) | padded(x, y) | few_columns(x, y) | wholes(x, y)
+    plans = runs(x) | slims(x) | PLANS | few_rows(x, y) | padded(x, y) | few_columns(x, y) | wholes(x, y)
     return {name: at_pitches(plan, x, y) for name, plan in plans.items() if fits(plan, x, y)}
 
 
@@ -156,16 +160,30 @@ def at_pitches(plan: AnyPlan, x: Any, y: Any) -> AnyPlan:
     return plan
 
 
-def slims(x: Any) -> dict[str, AnyPlan]:
-    """Threads that hold all rows, or all columns, of a few: the widest vectors, pairs, single elements."""
+def thin_sides(x: Any) -> list[tuple[str, int]]:
+    """Which sides are so few that all of them are held at once, and how many they are."""
+    most = THIN | {"rows": max(THIN["rows"], CHUNK_BYTES // x.element_size() - 1)}
+    return [(few, count) for few, count in zip(THIN, x.shape[-2:], strict=True) if 0 < count <= most[few]]
+
+
+def runs(x: Any) -> dict[str, AnyPlan]:
+    """Blocks that hold a run of all rows, or all columns, of a few."""
     size, found = x.element_size(), {}
-    widest = CHUNK_BYTES // size
-    for (few, most), count in zip(SLIM.items(), x.shape[-2:], strict=True):
-        for vector in dict.fromkeys((widest, 2, 1)) if 0 < count <= most else ():
-            for each in (1,) if vector == widest else (1, 4):
-                plan = Slim(few, count, vector, each, size)
-                found[f"slim, {count} {few}, {vector}{' each' * (each > 1)}"] = plan
-        for each in (1, 2, 4) if size < 4 and 0 < count <= most else ():
+    for few, count in thin_sides(x) if size > 1 else ():
+        each = max(HELD // (count * size), 1)
+        for threads, times in ((256, each), (128, 2 * each)):
+            found[f"runs, {count} {few}, {threads}"] = Runs(few, count, times, size, threads)
+    return found
+
+
+def slims(x: Any) -> dict[str, AnyPlan]:
+    """Threads that hold all rows, or all columns, of a few: the widest vectors, single elements, words."""
+    size, found = x.element_size(), {}
+    for few, count in thin_sides(x) if size < 4 else ():
+        for vector, each in ((CHUNK_BYTES // size, 1), (1, 1), (1, 4)):
+            plan = Slim(few, count, vector, each, size)
+            found[f"slim, {count} {few}, {vector}{' each' * (each > 1)}"] = plan
+        for each in (1, 2, 4):
             if each == 1 or each * count <= SPLICED:
                 found[f"spliced, {count} {few}{f', {each}' * (each > 1)}"] = Spliced(few, count, each, size)
     return found
@@ -182,33 +200,38 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     if (loose and count < chunk) or (batch and count < 9):
         return {}
     slope = None if whole_chunks(x) and not loose else x.stride(-2) % chunk
+
+    def tile(columns: int, unit: int, fetch: bool = False, eager: bool = False) -> FewRows:
+        """`columns` are for elements of two bytes."""
+        load = "async" if columns == 48 and not batch else "evict_last"
+        return FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size, eager)
+
     if batch:
-        tiles = [(48, 1, True), (96, 3, True) if count < 64 else (64, 2, True)]
-        tiles += [] if count < 64 else [(even_columns(x, range(16, 41, 8), chunk), 1, True)]
+        tiles = [tile(48, 1, True, True), tile(96, 3, True, True) if count < 64 else tile(64, 2, True, True)]
+        even = even_columns(x, range(16, 41, 8), chunk)
+        tiles += [] if count < 64 else [tile(even, 1, True, True)]
     elif count < 9:
-        tiles = [(128, 16, True), (512, 64 if count < 5 else 16, True)]
+        tiles = [tile(128, 16, True), tile(512, 64 if count < 5 else 16, True)]
     elif count < 25:
-        tiles = [(128, 8, True), (256, 8, True)]
+        tiles = [tile(128, 8, True), tile(256, 8, True)]
     elif count < 64:
-        tiles = [(96, 6, False), (96, 3, False), (48, 3, True)]
+        tiles = [tile(96, 6), tile(96, 3), tile(48, 3, True)]
     elif count < 128:
-        tiles = [(96, 3, False), (64, 1, True), (48 if size == 1 else 72, 3, True)]
+        tiles = [tile(96, 3), tile(64, 1, True), tile(48 if size == 1 else 72, 3, True, True)]
     elif count < 256 and size == 1:
         widths = even_columns(x, range(40, 57, 8), chunk), 64
-        tiles = [(columns, 1, count * columns < FETCHED // 2) for columns in widths]
+        tiles = [tile(columns, 1, count * columns < FETCHED // 2, slope is not None) for columns in widths]
     elif count < 256:
-        tiles = [(32, 1, False), (64, 1, False), (96, 1, False)]
+        tiles = [tile(32, 1), tile(64, 1), tile(96, 1)]
     elif count < 336:
-        tiles = [(64, 1, False), (96, 2, False)]
+        tiles = [tile(64, 1), tile(96, 2)]
     else:
-        tiles = [(32, 1, False), (64, 1, False)]
-    plans = []
-    for columns, unit, fetch in tiles:
-        load = "async" if columns == 48 and not batch else "evict_last"
-        eager = batch or (count > 63 and columns in (48, 72)) or (size == 1 and 127 < count < 256)
-        plans.append(FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size, eager))
-    fit = [plan for plan in plans if plan.threads <= 1024 and plan.step > 0]
-    return {f"few rows, {plan.columns} by {plan.unit}": plan for plan in fit}
+        tiles = [tile(32, 1), tile(64, 1)]
+    fit = [plan for plan in tiles if plan.threads <= 1024 and plan.step > 0]
+    return {
+        f"few rows, {plan.columns} by {plan.unit}{' eager' * (plan.eager and not batch)}": plan
+        for plan in fit
+    }
 
 
 def even_columns(x: Any, tiles: range, chunk: int) -> int:
@@ -227,7 +250,7 @@ def even_columns(x: Any, tiles: range, chunk: int) -> int:
 
 def padded(x: Any, y: Any) -> dict[str, AnyPlan]:
     """Tiles that hold all rows of a thin matrix, for pads in `y`."""
-    (count, n), sector, found = x.shape[-2:], 2 * CHUNK_BYTES // x.element_size(), {}
+    (count, n), sector, found = x.shape[-2:], SECTOR // x.element_size(), {}
     if y.stride(-2) == count or not sector <= count <= FEW or not n:
         return {}
     for threads, times, soon in PADDED:
@@ -247,7 +270,9 @@ def few_columns(x: Any, y: Any) -> dict[str, AnyPlan]:
     if not 8 < count <= FEW or not few_pads(pad, count):
         return {}
     chunk = CHUNK_BYTES // size
-    align, slope = (0, 0) if whole_chunks(y) else (min(32 // size, 16), y.stride(-2) % chunk)
+    align, slope = min(SECTOR // size, 16), y.stride(-2) % chunk
+    if rows_start_on(y, align * size):
+        align = 0
     tiles = [(128, 8, True)] if count < 64 else [(64, 8, False), (128, 16, False)]
     plans = [
         FewColumns(count, rows * chunk // BLOCK, warps, align, slope, loose, fetch, size, pad)
@@ -324,7 +349,7 @@ def takes(plan: AnyPlan, size: int) -> bool:
     """Whether the kernel of `plan` is for elements of `size` bytes."""
     if isinstance(plan, Blocks):
         return max(plan.block) * size <= CHUNK_BYTES
-    return isinstance(plan, ANY_SIZE) or size == (2 if isinstance(plan, Plan) else plan.size)
+    return isinstance(plan, ANY_SIZE) or size == plan.size
 
 
 def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
@@ -343,10 +368,10 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         return x.numel() <= SMALL and x.shape[-1] <= GRID_Y * plan.each * plan.warps
     if isinstance(plan, Shifted):
         return x.shape[-1] <= GRID_Y * plan.tile[0]
-    if isinstance(plan, Slim | Spliced):
+    if isinstance(plan, Slim | Spliced | Runs):
         thin, whole, other = (x.shape[-2], y, x) if plan.few == "rows" else (x.shape[-1], x, y)
-        fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < 2**31
-        if isinstance(plan, Spliced):
+        fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < SHORT_RUN
+        if not isinstance(plan, Slim):
             return fit
         size = plan.size
         bases = all(t.data_ptr() % (size * plan.vector) == 0 for t in (whole, other))
@@ -409,5 +434,10 @@ def in_vectors(t: Any, vector: int) -> bool:
 
 def whole_chunks(t: Any) -> bool:
     """Whether every row starts on 16 bytes."""
+    return rows_start_on(t, CHUNK_BYTES)
+
+
+def rows_start_on(t: Any, run: int) -> bool:
+    """Whether every row starts on a multiple of so many bytes."""
     starts = [t.stride(mode) * t.element_size() for mode in range(t.dim() - 1)]
-    return all(start % CHUNK_BYTES == 0 for start in (t.data_ptr(), *starts))
+    return all(start % run == 0 for start in (t.data_ptr(), *starts))

@@ -30,6 +30,7 @@ from kernels.transpose.chunks import (
     suffices,
 )
 from kernels.transpose.common import (
+    SECTOR,
     Kernel,
     divisible,
     enter_fetching,
@@ -41,9 +42,6 @@ from kernels.transpose.common import (
     worked_out,
 )
 from kernels.transpose.registers import load_wide
-
-SECTOR = 32
-"""Bytes of the shortest rows of `y` whose ends are asked for: shorter ones are slower with it."""
 
 LINES = 512
 """Bytes that one instruction brings to the L2: one of 40 KB never ended."""
@@ -204,6 +202,7 @@ def transpose_matrices(
         for i in cutlass.range_constexpr(plan.held):
             if tid + i * plan.threads < count:
                 load_wide(x[None, first_x + tid + i * plan.threads], held[None, i], "evict_last")
+    # Rows shorter than a sector are slower with it.
     if cutlass.const_expr(plan.pads[1] > 0 and plan.size * plan.pitches[1] >= SECTOR):
         rows = cutlass.Int32(here * plan.shape[1])
         fetch_ends(y, start_y, cutlass.Int64(plan.pitches[1]), rows, cutlass.Int32(plan.shape[0]))

@@ -8,6 +8,7 @@ from kernels.transpose.few_columns import FewColumns, build_few_columns
 from kernels.transpose.few_rows import FewRows, build_few_rows
 from kernels.transpose.narrow import Small, build_small
 from kernels.transpose.padded import Padded, build_padded
+from kernels.transpose.runs import Runs, build_runs
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
 from kernels.transpose.spliced import Spliced, build_spliced
@@ -15,17 +16,17 @@ from kernels.transpose.whole import Whole, build_whole
 
 THIN = {
     # Lanes two columns apart; one apart, each two elements ahead of the one before.
-    **{f"rows, {slope}": FewRows(21, 64, 2, slope, fetch=slope == 2) for slope in (2, 1)},
+    **{f"rows, {slope}": FewRows(21, 32, 2, slope, fetch=slope == 2) for slope in (2, 1)},
     # And, with an even number of columns, a chunk left out after every run of 8 rows.
     **{
         f"columns, {slope}": FewColumns(22 - slope % 2, 64, 4, 16, slope, fetch=slope == 2)
         for slope in (2, 1)
     },
     "columns, loose": FewColumns(21, 64, 4, 16, 1, loose=True, fetch=True),
-    "rows, loose": FewRows(21, 64, 2, 1, loose=True, eager=True),
-    "rows, async": FewRows(21, 64, 1, 2, fetch=True, loose=True, load="async", eager=True),
+    "rows, loose": FewRows(21, 32, 2, 1, loose=True, eager=True),
+    "rows, async": FewRows(21, 32, 1, 2, fetch=True, loose=True, load="async", eager=True),
     # Elements of other sizes; fewer rows than a chunk has elements.
-    **{f"rows, {size} bytes": FewRows(21, 128 // size, 2, 1, size=size) for size in (1, 4, 8)},
+    **{f"rows, {size} bytes": FewRows(21, 64 // size, 2, 1, size=size) for size in (1, 4, 8)},
     **{
         f"columns, {size} bytes": FewColumns(21, 128 // size, 4, 16 // size, 1, size=size)
         for size in (1, 4, 8)
@@ -35,7 +36,7 @@ THIN = {
 }
 # Elements of every size, by each way of loading them; tiles of a width that is known when they are launched.
 SHIFTED = {
-    "shifted, 1": Shifted((48, 128), 8, 32, size=1),
+    "shifted, 1": Shifted((32, 128), 8, 32, size=1),
     "shifted, 2": Shifted((24, 64), 4, 16, most=1, ahead=False),
     "shifted, 4": Shifted((28, 32), 4, 8, most=2, fetch=True, size=4),
     "shifted, 8": Shifted((30, 16), 4, 4, size=8, edges=True),
@@ -54,12 +55,11 @@ WHOLE = {
     "whole, words, spread": Whole((3, 16), 8, 48, 1, store=4),
     "whole, words, pads": Whole((9, 7), 3, 40, 1, (2, 1), store=4),
 }
-# Elements of every size; as many columns side by side as a block has, and fewer.
+# Elements of every size; as many columns side by side as a block has, and fewer, as a variant has.
 PADDED = {
     f"padded, {plan.size}, {plan.columns}": plan
     for plan in (
-        Padded(50, 32, 32, size=1),
-        Padded(21, 32, 16),
+        Padded(33, 32, 32, size=1),
         Padded(41, 48, 16, soon=True),
         Padded(9, 16, 8, size=4),
         Padded(5, 8, 8, size=8),
@@ -71,8 +71,18 @@ SLIM = {
         ("rows", 3, 1, 16),
         ("columns", 5, 1, 1),
         ("rows", 2, 2, 1),
-        ("columns", 3, 4, 4),
-        ("columns", 2, 8, 1),
+        ("columns", 3, 2, 8),
+    )
+}
+# More elements of a thread than one, and one; rows that end within a chunk of the run.
+RUNS = {
+    f"runs, {plan.few}, {plan.size}": plan
+    for plan in (
+        Runs("rows", 3, 2, 4, 128),
+        Runs("rows", 2, 1, 8, 64),
+        Runs("columns", 5, 3, 2, 64),
+        Runs("columns", 3, 1, 4, 128),
+        Runs("columns", 2, 2, 8, 64),
     )
 }
 
@@ -94,6 +104,7 @@ BUILDERS = {
     **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
     **{name: partial(build_padded, plan) for name, plan in PADDED.items()},
     **{name: partial(build_slim, plan) for name, plan in SLIM.items()},
+    **{name: partial(build_runs, plan) for name, plan in RUNS.items()},
     **{name: partial(build_spliced, plan, early=AFTER) for name, plan in SPLICED.items()},
     **{name: partial(build_small, plan) for name, plan in SMALL.items()},
     **{name: partial(build_exchange, plan) for name, plan in EXCHANGES.items()},

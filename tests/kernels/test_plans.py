@@ -14,7 +14,7 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 from kernels.transpose import fastest, plans
 from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import BASE_BYTES, DOUBT, ROUNDS, TIE, like, quickest, timed
-from kernels.transpose.common import AFTER, SOON
+from kernels.transpose.common import AFTER, LINE, SMEM_KIB, SOON
 from kernels.transpose.direct import Direct
 from kernels.transpose.exchange import Exchange
 from kernels.transpose.fastest import transpose
@@ -25,7 +25,6 @@ from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.padded import Padded
 from kernels.transpose.plans import (
     IN_LINES,
-    LINE,
     MOST_PASSES,
     MOST_THREADS,
     SEVERAL,
@@ -35,7 +34,7 @@ from kernels.transpose.plans import (
     takes,
 )
 from kernels.transpose.plans import WHOLE as MOST
-from kernels.transpose.registers import Plan
+from kernels.transpose.runs import Runs
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.slim import Slim
 from kernels.transpose.spliced import Spliced
@@ -76,7 +75,8 @@ class Turned(Tensor):
 
 
 ANY = {Shifted, Direct, Narrow, Small}
-WHOLE = {Plan, Exchange, Blocks, *ANY}
+SLIM = {Slim, Spliced, Runs}
+WHOLE = {Exchange, Blocks, *ANY}
 
 
 @pytest.mark.parametrize(
@@ -85,38 +85,38 @@ WHOLE = {Plan, Exchange, Blocks, *ANY}
         (Tensor(1024, 2048), Tensor(2048, 1024), WHOLE),
         (Tensor(5, 1024, 2048), Tensor(5, 2048, 1024), WHOLE),
         (Tensor(1032, 2048), Tensor(2048, 1032), WHOLE),
-        (Tensor(8192, 8192), Tensor(8192, 8192), {Plan, Exchange, Shifted, Narrow, Small}),
+        (Tensor(8192, 8192), Tensor(8192, 8192), {Exchange, Shifted, Narrow, Small}),
         (Tensor(1024, 2044), Tensor(2044, 1024), {Blocks, *ANY}),
         (Tensor(1024, 2043), Tensor(2043, 1024), ANY),
         (Tensor(1024, 2048, address=2), Tensor(2048, 1024), ANY),
         (Tensor(1024, 2048), Tensor(2048, 1024, pad=1), ANY),
-        (Tensor(3, 20001), Tensor(20001, 3), {Slim, Spliced, FewRows, *ANY}),
-        (Tensor(3, 20008), Tensor(20008, 3), {Slim, Spliced, FewRows, *ANY}),
-        (Tensor(20008, 3), Tensor(3, 20008), {Slim, Spliced, *ANY}),
+        (Tensor(3, 20001), Tensor(20001, 3), {*SLIM, FewRows, *ANY}),
+        (Tensor(3, 20008), Tensor(20008, 3), {*SLIM, FewRows, *ANY}),
+        (Tensor(20008, 3), Tensor(3, 20008), {*SLIM, *ANY}),
         (Tensor(9, 20001), Tensor(20001, 9), {FewRows, *ANY}),
         (Tensor(9, 20001, pad=5), Tensor(20001, 9), {FewRows, *ANY}),
         (Tensor(9, 20001, address=2), Tensor(20001, 9), {FewRows, *ANY}),
         (Tensor(9, 20001), Tensor(20001, 9, address=2), {FewRows, *ANY}),
         (Tensor(9, 20001), Tensor(20001, 9, pad=5), ANY),
         (Tensor(16, 20001), Tensor(20001, 16, pad=5), {Padded, *ANY}),
-        (Tensor(48, 20008), Tensor(20008, 48), {FewRows, Plan, Exchange, Blocks, *ANY}),
+        (Tensor(48, 20008), Tensor(20008, 48), {FewRows, Exchange, Blocks, *ANY}),
         (Tensor(49, 20008), Tensor(20008, 49), {FewRows, *ANY}),
         (Tensor(513, 20008), Tensor(20008, 513), ANY),
-        (Tensor(20008, 16), Tensor(16, 20008), {FewColumns, Slim, Spliced, Plan, Exchange, Blocks, *ANY}),
+        (Tensor(20008, 16), Tensor(16, 20008), {FewColumns, *SLIM, Exchange, Blocks, *ANY}),
         (Tensor(20008, 17), Tensor(17, 20008), {FewColumns, *ANY}),
         (Tensor(20008, 17), Tensor(17, 20008, pad=5, address=2), {FewColumns, *ANY}),
         (Tensor(20008, 17, address=2), Tensor(17, 20008), {FewColumns, *ANY}),
         (Tensor(20008, 20, address=2), Tensor(20, 20008), {FewColumns, *ANY}),
         (Tensor(20008, 17, pad=8), Tensor(17, 20008), {FewColumns, *ANY}),
         (Tensor(20008, 17, pad=9), Tensor(17, 20008), ANY),
-        (Tensor(1, 99999), Tensor(99999, 1), {Flat, Slim, Spliced, *ANY}),
-        (Tensor(1, 99999, address=2), Tensor(99999, 1), {Slim, Spliced, *ANY}),
+        (Tensor(1, 99999), Tensor(99999, 1), {Flat, *SLIM, *ANY}),
+        (Tensor(1, 99999, address=2), Tensor(99999, 1), {*SLIM, *ANY}),
         (Tensor(9, 77, 129), Tensor(9, 129, 77), {Whole, FewRows, *ANY}),
         (Tensor(9, 200, 130), Tensor(9, 130, 200), {FewRows, *ANY}),
         (Tensor(500, 60, 96), Tensor(500, 96, 60, pad=44800), {Blocks, Shifted, Direct, Narrow, Padded}),
         (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77, pad=1), {Whole, Padded, *ANY}),
         (Tensor(9, 77, 129, pad=65), Tensor(9, 129, 77), {FewRows, *ANY}),
-        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Slim, Spliced, FewRows, *ANY}),
+        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {*SLIM, FewRows, *ANY}),
         (Tensor(3, 20001), Tensor(20001, 3, pad=5), ANY),
         (Tensor(9, 3, 20001), Tensor(9, 20001, 3), ANY),
         (Tensor(64, 64, last=2), Tensor(64, 64), {Narrow}),
@@ -135,9 +135,10 @@ def test_the_plans_are_those_that_fit(x: Tensor, y: Tensor, kinds: set[type]) ->
 def test_plans_of_other_sizes_are_those_that_take_them(size: int) -> None:
     single, shape = {Shifted, Direct, Narrow, Small}, (1024, 2048)
     whole = candidates(Tensor(*shape, size=size), Tensor(*reversed(shape), size=size)).values()
-    assert {type(plan) for plan in whole} == {Exchange, *single, *([Blocks] if size < 8 else [])}
+    larger = [Exchange] if size > 1 else []
+    assert {type(plan) for plan in whole} == {*larger, *single, *([Blocks] if size < 8 else [])}
     exchanges = [plan for plan in whole if isinstance(plan, Exchange)]
-    assert len(exchanges) == 1  # and one with bulk stores, which need sm_90
+    assert len(exchanges) == len(larger)  # and one with bulk stores, which need sm_90
     for plan in exchanges:
         assert plan.size == size and plan.threads <= 1024 and plan.blocks[1] % 8 == 0
         assert plan.residents * plan.threads <= 2048
@@ -155,16 +156,17 @@ def test_no_grid_is_too_tall(columns: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pad", "address", "slope"), [(0, 0, None), (8, 16, None), (0, 2, 0), (1, 0, 1), (7, 0, 7), (11, 4, 3)]
+    ("pad", "address", "slope"),
+    [(8, 0, None), (0, 0, None), (8, 16, None), (0, 2, 0), (1, 0, 1), (7, 0, 7), (11, 4, 3)],
 )
 def test_thin_plans_know_how_the_long_rows_start(pad: int, address: int, slope: int | None) -> None:
-    """On 16 bytes, or each so far from where the one before starts."""
+    """On 16 bytes, or each so far from where the one before starts; those of `y` on whole sectors, or not."""
     long, run = Tensor(33, 20008, pad=pad, address=address), Tensor(20008, 33)
     rows = [plan for plan in candidates(long, run).values() if isinstance(plan, FewRows)]
     columns = [plan for plan in candidates(run, long).values() if isinstance(plan, FewColumns)]
     assert {(plan.count, plan.slope) for plan in rows} == {(33, slope)}
     assert {(plan.count, plan.align, plan.slope) for plan in columns} == {
-        (33, 0 if slope is None else 16, slope or 0)
+        (33, 0 if (pad, address) == (8, 0) else 16, slope or 0)
     }
 
 
@@ -304,12 +306,41 @@ def test_tiles_of_few_rows_leave_no_multiprocessor_with_more(monkeypatch: pytest
 
 @pytest.mark.parametrize(
     ("pad", "address", "vectors"),
-    [(0, 0, {1, 2, 8}), (2, 0, {1, 2}), (0, 4, {1, 2}), (1, 0, {1}), (0, 2, {1})],
+    [(0, 0, {1, 8}), (4, 0, {1}), (0, 8, {1}), (1, 0, {1}), (0, 2, {1})],
 )
 def test_vectors_of_thin_matrices_fit_their_pitch_and_base(pad: int, address: int, vectors: set[int]) -> None:
     found = candidates(Tensor(3, 20008, pad=pad, address=address), Tensor(20008, 3)).values()
     assert {plan.vector for plan in found if isinstance(plan, Slim)} == vectors
     assert {align_bytes(plan, 2) for plan in found if isinstance(plan, Slim)} == {2 * one for one in vectors}
+
+
+@pytest.mark.parametrize("size", [2, 4, 8])
+def test_a_thread_of_runs_holds_as_much_of_any_thin_matrix(size: int) -> None:
+    """About 32 bytes, but one element of each row at least; no place of a block is 2**31 or more."""
+    for count, rows in product([1, 2, 5, 8, 16], [True, False]):
+        long = (count, 20001) if rows else (20001, count)
+        x, y = Tensor(*long, size=size, address=size), Tensor(*long[::-1], size=size)
+        plans = [plan for plan in candidates(x, y).values() if isinstance(plan, Runs)]
+        assert len(plans) == (0 if rows and count > 8 else 2), long
+        for plan in plans:
+            assert (plan.few, plan.count, plan.size) == ("rows" if rows else "columns", count, size)
+            held = plan.threads * plan.each * count * size
+            assert held == 256 * count * size or 256 * 16 < held <= 256 * 32
+            assert (
+                plan.residents * plan.smem_bytes <= 1024 * SMEM_KIB and plan.residents * plan.threads <= 2048
+            )
+    most = (1 << 31) - (1 << 16)
+    for elements in (most, most - 4):
+        x, y = Tensor(elements // 4, 4, size=4), Tensor(4, elements // 4, size=4)
+        assert any(isinstance(plan, Runs) for plan in candidates(x, y).values()) == (elements < most)
+
+
+@pytest.mark.parametrize("count", [7, 8, 9, 13, 15, 16])
+def test_few_rows_of_bytes_have_a_plan_for_thin_matrices_at_any_base(count: int) -> None:
+    """`FewRows` takes as many rows as a chunk has elements, at least, where `y` does not start on one."""
+    x, y = Tensor(count, 309329, size=1), Tensor(309329, count, size=1, address=2)
+    kinds = {type(plan) for plan in candidates(x, y).values()}
+    assert kinds == {*({Slim, Spliced} if count < 16 else {FewRows}), Shifted, Direct, Narrow, Small}
 
 
 def test_a_choice_serves_elements_of_its_size_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
 """The transposes of kernels/, compiled without a GPU: verdicts of the compiler and what the PTX shows."""
 
+import fcntl
 import json
+import os
 import re
 import struct
 from collections import Counter
@@ -18,9 +20,21 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
 from kernels.transpose.common import AFTER
+from kernels.transpose.padded import Padded
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.whole import Whole
-from tests.kernels.more_plans import BUILDERS, EXCHANGES, PADDED, SHIFTED, SLIM, SMALL, SPLICED, THIN, WHOLE
+from tests.kernels.more_plans import (
+    BUILDERS,
+    EXCHANGES,
+    PADDED,
+    RUNS,
+    SHIFTED,
+    SLIM,
+    SMALL,
+    SPLICED,
+    THIN,
+    WHOLE,
+)
 
 REPAIRED = [
     "match_layout",
@@ -38,26 +52,46 @@ REPAIRED = [
     "whole",
     "blocks",
     "flat",
-    "fastest",
+    "runs",
 ]
 
 
-@cache
-def compiled(arch):
-    """{name: {"ptx": text} or {"error": text}} of every variant, and of more plans for sm_90a."""
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """By architecture: {name: {"ptx": text} or {"error": text}} of every variant, and more plans for sm_90a.
+
+    The processes of a run compile them once: who comes later waits for the file.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+    @cache
+    def of(arch):
+        with (shared / f"transposes-{arch}.json").open("a+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            if not (text := file.read()):
+                text = compile_all(arch)
+                file.write(text)
+        return json.loads(text)
+
+    return of
+
+
+def compile_all(arch):
     with TemporaryDirectory() as folder:
         env = {"CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": folder, "CUTE_DSL_DISABLE_FILE_CACHING": "1"}
         told = printed("-m", "tests.kernels.compile_all", arch=arch, env=env, cwd=str(ROOT))
-    return json.loads(told.splitlines()[-1])
+    return told.splitlines()[-1]
 
 
 @pytest.fixture(scope="module", params=["sm_90a", pytest.param("sm_80", marks=pytest.mark.sweep)])
-def built(request):
+def built(request, compiled):
     return request.param, compiled(request.param)
 
 
 @pytest.fixture(scope="module")
-def hopper():
+def hopper(compiled):
     return compiled("sm_90a")
 
 
@@ -123,7 +157,7 @@ def test_narrow_moves_single_elements(built):
     assert set(ops) == {"ld.global.b16", "st.shared.b16", "ld.shared.b16", "st.global.b16"}
 
 
-@pytest.mark.parametrize("name", ["registers", "exchange", "exchange_async", "fastest"])
+@pytest.mark.parametrize("name", ["registers", "exchange", "exchange_async"])
 def test_16_bytes_on_both_sides(built, name):
     """Every global access of whole blocks is 16 bytes wide; the 2-byte ones are the loop over an edge."""
     ops = memory_ops(built[1][name]["ptx"])
@@ -241,7 +275,7 @@ def moved(
 )
 def test_shifted_moves_every_bit(built, m, n, pitches, off):
     """Tiles with edges on any side and none; rows that start anywhere; a partial pass over the columns."""
-    plan = Shifted((56, 128), 4, 16, fetch=True)
+    plan = Shifted((56, 128), 8, 16, fetch=True)
     starts = off % 8, off % plan.align
     grid = (-(-(m + plan.align - 1) // plan.tile[1]), -(-n // plan.tile[0]), 1)
     reach = starts[0] + (m - 1) * pitches[0] + n
@@ -295,14 +329,15 @@ def test_matrices_of_a_batch_start_anywhere(hopper, name, n, offs):
     assert (np.frombuffer(out, np.uint16) == right).all()
 
 
-@pytest.mark.parametrize("name", PADDED)
+@pytest.mark.parametrize("name", ["padded", *PADDED])
 @pytest.mark.parametrize(
     ("n", "pads", "gap", "offs"),
     [(70, (3, 1), 5, (1, 3)), (32, (0, 0), 0, (0, 0)), (33, (1, 3), 0, (5, 2)), (3, (2, 40), 7, (3, 19))],
 )
 def test_rows_of_y_with_pads_move_every_bit(hopper, name, n, pads, gap, offs):
     """Two matrices; pads within a chunk, over two and over whole ones, and none; what lies between stays."""
-    plan, bits, view = PADDED[name], np.random.default_rng(n), np.lib.stride_tricks.as_strided
+    plan = PADDED.get(name, Padded(33, 64, 32))
+    bits, view = np.random.default_rng(n), np.lib.stride_tricks.as_strided
     size, pitches, dtype = plan.size, (n + pads[0], plan.count + pads[1]), np.dtype(f"u{plan.size}").type
     apart = plan.count * pitches[0] + gap, n * pitches[1] + gap
     most = np.iinfo(dtype).max
@@ -351,7 +386,7 @@ def test_thin_matrices_of_any_pitch_move_every_bit(hopper, slope, along, off):
     assert (found == right).all()
     start = off % 8
     args = (X + 2 * (off - start), Y, along, pitch, 0, 0, start, 0, start, start + 20 * pitch + along)
-    grid = (-(-along // 64), 1, 1)
+    grid = (-(-along // THIN[f"rows, {slope}"].columns), 1, 1)
     found, right = moved(hopper[f"rows, {slope}"]["ptx"], grid, args, 21, along, (pitch, 21), (off, 0))
     assert (found == right).all()
 
@@ -472,6 +507,40 @@ def test_spliced_words_move_every_bit_wherever_they_start(hopper, name, long, pa
         hopper[name]["ptx"], grid, (flat, pitched, long, pitch), *shape, pitches, offs, dtype
     )
     assert (found == right).all()
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    ("long", "pad", "offs"),
+    [(1003, 0, (0, 0)), (500, 3, (1, 2)), (191, 5, (15, 17)), (6, 1, (3, 3)), (1, 0, (0, 1))],
+)
+def test_runs_move_every_bit_wherever_they_start(hopper, name, long, pad, offs):
+    """Blocks at both ends and in between, and one that is both; `offs`: of the run and of the rows."""
+    plan, pitch = RUNS[name], long + pad
+    starts = offs[0] % plan.start, offs[1] % plan.sector
+    flat, pitched, shape, pitches = X, Y, (long, plan.count), (plan.count, pitch)
+    more = plan.sector - 1
+    if plan.few == "rows":
+        flat, pitched, shape, pitches = Y, X, shape[::-1], pitches[::-1]
+        more = -(-starts[0] // plan.count)
+    bases = flat + plan.size * (offs[0] - starts[0]), pitched + plan.size * (offs[1] - starts[1])
+    grid = (-(-(long + more) // plan.long), 1, 1)
+    at = offs if plan.few == "columns" else offs[::-1]
+    args, dtype = (*bases, long, pitch, *starts), np.dtype(f"u{plan.size}").type
+    found, right = moved(hopper[name]["ptx"], grid, args, *shape, pitches, at, dtype)
+    assert (found == right).all()
+
+
+def test_runs_are_chunks_on_one_side_and_elements_on_the_other(hopper):
+    """Chunks at the ends of the run, which others share, go by elements."""
+    for name, plan in RUNS.items():
+        ops, bits = memory_ops(hopper[name]["ptx"]), 8 * plan.size
+        run, rows = ("ld", "st") if plan.few == "columns" else ("st", "ld")
+        wide = matching(ops, rf"{run}\.global.*\.v")
+        assert sum(wide.values()) == plan.passes and not matching(ops, rf"{rows}\.global.*\.v")
+        assert ops[f"{rows}.global.b{bits}"] == plan.count * plan.each
+        ends = plan.chunk * (plan.passes if plan.few == "rows" else 1)
+        assert ops[f"{run}.global.b{bits}"] == ends
 
 
 def test_spliced_loads_and_stores_words(hopper):
