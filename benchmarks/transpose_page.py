@@ -53,6 +53,12 @@ ABLATED = {
 }
 """Steps that were left out, as the page and the evidence call them."""
 
+COPIES = ("by element", "by sector", "staged")
+"""Those of `benchmarks/transpose_pads.cu` that leave pads alone."""
+
+BYTES = {"uint8": 1, "bfloat16": 2, "float32": 4, "int64": 8}
+"""Of an element."""
+
 Rows = list[dict[str, Any]]
 
 LONG_BYTES = 1 << 24
@@ -64,6 +70,7 @@ def main(path: Path) -> str:
     where = run["environment"]
     forty = [json.loads(found.read_text()) for found in sorted(path.parent.glob("transpose_shapes*.json"))]
     ours = [found for found in forty if found["memcheck"]]
+    padded = json.loads(path.with_name("transpose_pads.json").read_text())
     wrong = [
         f"`{plan}` at {name}"
         for found in ours
@@ -80,11 +87,11 @@ def main(path: Path) -> str:
         shapes(*forty),
         FRESH,
         *[drawn_at_random(found) for found in sorted(path.parent.glob("transpose_fresh*.json"))],
-        types(json.loads(path.with_name("transpose_types.json").read_text()), TYPES),
-        types(json.loads(path.with_name("transpose_types_fresh.json").read_text()), TYPES_FRESH),
+        types(json.loads(path.with_name("transpose_types.json").read_text()), TYPES, padded),
+        types(json.loads(path.with_name("transpose_types_fresh.json").read_text()), TYPES_FRESH, padded),
         counted(json.loads(path.with_name("transpose_plans_counted.json").read_text())),
         bound(json.loads(path.with_name("transpose_bound.json").read_text())),
-        pads(json.loads(path.with_name("transpose_pads.json").read_text())),
+        pads(padded),
         orders(json.loads(path.with_name("transpose_order.json").read_text())),
         places(json.loads(path.with_name("transpose_placement.json").read_text())),
         SWEEP,
@@ -193,9 +200,10 @@ def places(run: dict[str, Any]) -> str:
     return "\n".join([text, grid(["", *sizes], body)])
 
 
-def types(run: dict[str, Any], text: str) -> str:
+def types(run: dict[str, Any], text: str, padded: dict[str, Any]) -> str:
     """Other elements than those of 16 bits, beneath a text: a row for each shape, a column for each type."""
     kinds = list(dict.fromkeys(row["type"] for row in run["rows"]))
+    copied = {(row["name"], row["size"]): left_alone_share(row["us"]) for row in padded["rows"]}
     cells: dict[str, dict[str, str]] = {}
     behind, leads, shares = [], [], []
     for row in run["rows"]:
@@ -203,7 +211,10 @@ def types(run: dict[str, Any], text: str) -> str:
         ceiling, mine = min(us.pop("copy"), us.pop("elementwise")), us.pop("fastest")
         leads.append(min(us.values()) / mine)
         behind += [f"{row['type']} {row['name']} ({leads[-1]:.2f})"] if leads[-1] < 1 else []
-        cells.setdefault(row["name"], {})[row["type"]] = f"{mine:.2f}, {ceiling / mine:.3f}, {leads[-1]:.3f}"
+        share = f"{ceiling / mine:.3f}"
+        if has_pads(row["name"]) and (copy := copied.get((row["name"], BYTES[row["type"]]))):
+            share += f" (copy {copy:.3f})"
+        cells.setdefault(row["name"], {})[row["type"]] = f"{mine:.2f}, {share}, {leads[-1]:.3f}"
         shares.append((ceiling / mine, f"{row['type']} {row['name']}"))
     body = [[name, *(found.get(kind, "") for kind in kinds)] for name, found in cells.items()]
     table = grid(["M x N", *kinds], body)
@@ -212,6 +223,16 @@ def types(run: dict[str, Any], text: str) -> str:
     about |= {"summary": summary(leads), "behind": ", ".join(behind) or "none", "count": len(shares)}
     about["below"] = ", ".join(f"{name} ({share:.2f})" for share, name in sorted(shares) if share < 0.9)
     return text.format(**about, checks=len(counts), wrong=sum(map(bool, counts))) + "\n" + table
+
+
+def has_pads(name: str) -> bool:
+    """Whether the rows of `y` have pads at the shape of this name."""
+    return bool(re.search(r"\+[1-9]\d*@", name))
+
+
+def left_alone_share(us: dict[str, float]) -> float:
+    """The share of the quickest copy that leaves pads alone."""
+    return min(us["copy"], us["elementwise"]) / min(us[name] for name in COPIES)
 
 
 def costs(run: dict[str, Any]) -> str:
@@ -376,20 +397,20 @@ def bound(run: dict[str, Any]) -> str:
 
 def pads(run: dict[str, Any]) -> str:
     """Plans beside copies that have the same pads."""
-    copies, body, checks, ahead = ("by element", "by sector", "staged"), [], 0, 0
+    body, checks, ahead = [], 0, 0
     for row in run["rows"]:
         us = row["us"]
         ceiling = min(us["copy"], us["elementwise"])
-        padded = re.search(r"\+[1-9]\d*@", row["name"])
+        padded = has_pads(row["name"])
         tilings = [name for name in us if name.startswith("triton")]
         plans = [
-            name for name in us if name not in (*tilings, *copies, "pads written", "copy", "elementwise")
+            name for name in us if name not in (*tilings, *COPIES, "pads written", "copy", "elementwise")
         ]
-        plan, checks = min(plans, key=us.__getitem__), checks + len(plans) + len(copies)
-        times = [min(us[name] for name in copies), us["pads written"], us[plan]]
+        plan, checks = min(plans, key=us.__getitem__), checks + len(plans) + len(COPIES)
+        times = [min(us[name] for name in COPIES), us["pads written"], us[plan]]
         times.append(min(us[name] for name in tilings))
         shares = [f"{ceiling / time:.3f}" for time in times]
-        ahead += bool(padded) and times[0] > us[plan]
+        ahead += padded and times[0] > us[plan]
         if padded:
             body.append([row["name"], str(row["size"]), f"{us[plan]:.2f}", *shares, plan])
     head = ["M x N", "bytes", "us", "copy", "copy, pads written", "best plan", "Triton", "plan"]
@@ -399,18 +420,18 @@ def pads(run: dict[str, Any]) -> str:
         "checks": checks,
         "wrong": sum(len(row["bad"]) for row in run["rows"]),
     }
-    ratios = left_alone(run["counted"]["rows"], copies)
+    ratios = left_alone(run["counted"]["rows"])
     tail = PADS_TAIL.format(least=min(ratios), most=max(ratios), ahead=ahead, rows=len(body))
     return "\n".join([PADS.format(**about), grid(head, body), tail.rstrip("\n")])
 
 
-def left_alone(rows: Rows, copies: tuple[str, ...]) -> list[float]:
+def left_alone(rows: Rows) -> list[float]:
     """By shape: the time of the quickest copy that leaves pads alone over that of one that writes them."""
     times: dict[str, dict[str, float]] = {}
     for row in rows:
         kind, *shape = row["name"].rsplit(" ", 2)
         times.setdefault(" ".join(shape), {})[kind] = row["microseconds"]
-    return [min(map(us.__getitem__, copies)) / us["pads written"] for us in times.values()]
+    return [min(map(us.__getitem__, COPIES)) / us["pads written"] for us in times.values()]
 
 
 def of_exchange(run: dict[str, Any]) -> str:

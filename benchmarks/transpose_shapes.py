@@ -211,12 +211,12 @@ def pair(shape: Shape, dtype: torch.dtype = torch.bfloat16) -> tuple[torch.Tenso
     )
 
 
-def empties(shape: Shape) -> tuple[torch.Tensor, torch.Tensor]:
+def empties(shape: Shape, dtype: torch.dtype = torch.bfloat16) -> tuple[torch.Tensor, torch.Tensor]:
     """The same, with whatever lies in memory."""
     found = []
     for rows, columns, pad in ((shape.m, shape.n, shape.pad_x), (shape.n, shape.m, shape.pad_y)):
         size = shape.off + shape.batch * rows * (columns + pad)
-        whole = torch.empty(size, dtype=torch.bfloat16, device="cuda")[shape.off :]
+        whole = torch.empty(size, dtype=dtype, device="cuda")[shape.off :]
         inside = whole.view(shape.batch, rows, columns + pad)[:, :, :columns]
         found.append(inside[0] if shape.batch == 1 else inside)
     return found[0], found[1]

@@ -1,22 +1,25 @@
 """The transpose of elements of 1, 4 and 8 bytes: every plan against the input, `fastest` beside the peers.
 
-    python -m benchmarks.transpose_types OUT [--checks] [--seconds N] [--fresh 60 --seed 1] [--lock FILE]
+    python -m benchmarks.transpose_types OUT [--checks] [--seconds N] [--fresh 60 --seed 1 [--drawn]]
 
 needs torch, Triton and a GPU. Checks every plan bit for bit at CHECKED, then times `fastest` at TIMED beside
 copy, elementwise kernel, torch, torch.compile, Triton's tilings and, for float32, cuBLAS sgeam, as
 transpose_timing.py says. Writes OUT/transpose_types.json; of all sizes of an element in turn, at shapes drawn
-at random, which are also where the plans are checked, transpose_types_fresh.json.
+at random, which are also where the plans are checked, transpose_types_fresh.json. Both are written anew when
+a part of the shapes is done.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
 import multiprocessing
 import time
 from functools import partial
 from itertools import cycle, product
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import torch
@@ -27,17 +30,17 @@ from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_
 from benchmarks.transpose_shapes import (
     Shape,
     ceilings,
+    empties,
     fresh,
     launch_of,
     medians,
     name_of,
-    pair,
     pairs,
     prepared,
     wrong,
 )
 from benchmarks.transpose_timing import DIRECT_BYTES
-from kernels.transpose.common import AFTER, SOON
+from kernels.transpose.common import AFTER
 from kernels.transpose.fastest import CHOSEN, launcher, starts
 from kernels.transpose.plans import candidates
 
@@ -68,8 +71,9 @@ TIMED = [
     *map(Shape.named, ("50001x700", "20000x1000")),
 ]
 
-PARTS = 12
-"""Processes that the shapes are shared among."""
+PROCESSES, PARTS = 16, 12
+"""Processes, shared among the types, as each compiles a type's plans anew; for each type, parts of the
+shapes, of which one is timed at a time."""
 
 Task = tuple[str, Shape]
 """A type and a shape."""
@@ -81,7 +85,7 @@ QUEUED_BYTES = 4 * DIRECT_BYTES
 def warm_triton(tiling: tuple[int, int, int, int], tasks: list[Task]) -> None:
     """Compile one tiling for the timed shapes, into Triton's cache on disk: a process of its own."""
     for kind, shape in tasks:
-        triton_launch(*pair(shape, TYPES[kind]), tiling)()
+        triton_launch(*empties(shape, TYPES[kind]), tiling)()
         torch.cuda.empty_cache()
     torch.cuda.synchronize()
 
@@ -112,6 +116,16 @@ def timed(kind: str, shape: Shape) -> dict[str, Any]:
     return {"name": shape.name, "type": kind, "us": us, "quick_us": quick, "chosen": chosen}
 
 
+def wrong_by_plan(kind: str, shape: Shape) -> dict[str, int]:
+    """Wrong elements of each plan, whenever its launches may start."""
+    both = empties(shape, TYPES[kind])
+    return {
+        name + ", after" * (early == AFTER): wrong(shape, partial(launch_of, plan, early=early), TYPES[kind])
+        for name, plan in candidates(*both).items()
+        for early in starts(both[0])
+    }
+
+
 def said(began: float, what: str) -> None:
     print(f"[{time.time() - began:.0f} s] {what}", flush=True)
 
@@ -122,45 +136,38 @@ def part(
     """Checks and times of a part of the shapes; what is to run is compiled before the lock is awaited."""
     to_check, to_time = given
     for kind, shape in dict.fromkeys([*to_check, *to_time]):
-        both = pair(shape, TYPES[kind])
-        begun = (SOON, AFTER) if (kind, shape) in to_check else starts(both[0])
-        for plan, early in product(candidates(*both).values(), begun):
+        both = empties(shape, TYPES[kind])  # another part may be timed: nothing is launched
+        for plan, early in product(candidates(*both).values(), starts(both[0])):
             launcher(plan, *both, early)
         if (kind, shape) in to_time:
             compiled_launches([both])[0]()
         del both
         torch.cuda.empty_cache()
     warmed.wait()
-    for (kind, shape), tiling in product(to_time, TILINGS):  # what is compiled is on disk, and read here
-        triton_launch(*pair(shape, TYPES[kind]), tiling)()
+    for kind, shape in to_time:  # what is compiled is on disk, and read here
+        both = empties(shape, TYPES[kind])
+        for tiling in TILINGS:
+            triton_launch(*both, tiling)()
+        del both
     torch.cuda.empty_cache()
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        checked = {
-            f"{kind} {shape.name}": {
-                name + ", after" * (early == AFTER): wrong(
-                    shape, partial(launch_of, plan, early=early), TYPES[kind]
-                )
-                for name, plan in candidates(*pair(shape, TYPES[kind])).items()
-                for early in (SOON, AFTER)
-            }
-            for kind, shape in to_check
-        }
-        bad = {shape: {k: v for k, v in found.items() if v} for shape, found in checked.items()}
+        checked = {task: wrong_by_plan(*task) for task in to_check}
+        bad = {task: {k: v for k, v in found.items() if v} for task, found in checked.items()}
         said(
             began, f"{sum(map(len, checked.values()))} checks; wrong: { {k: v for k, v in bad.items() if v} }"
         )
-        rows = []
+        rows: dict[Task, dict[str, Any]] = {}
         for kind, shape in to_time:
             if time.time() - began > seconds:
                 break
-            rows.append(timed(kind, shape))
-            us = rows[-1]["us"]
+            row = rows[kind, shape] = timed(kind, shape)
+            us = row["us"]
             mine, ceiling = us["fastest"], min(us["copy"], us["elementwise"])
             peer = min((v, k) for k, v in us.items() if k not in ("copy", "elementwise", "fastest", "late"))
             shares = f"share {ceiling / mine:.3f} lead {peer[0] / mine:.3f} over {peer[1]}"
             late = f"late {ceiling / us['late']:.3f}"
-            said(began, f"{kind:8} {shape.name:12} {shares}: {mine:.2f} us, {rows[-1]['chosen']}; {late}")
+            said(began, f"{kind:8} {shape.name:12} {shares}: {mine:.2f} us, {row['chosen']}; {late}")
             torch.cuda.empty_cache()
         return {"checked": checked, "rows": rows}
 
@@ -169,38 +176,61 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--checks", action="store_true", help="nothing is timed")
-    parser.add_argument("--lock", type=Path, help="a file that others hold while they use the device")
     parser.add_argument("--seconds", type=float, default=1e9, help="from when on no shape is begun")
-    parser.add_argument("--fresh", type=int, default=0, help="so many shapes drawn at random, of all types")
+    parser.add_argument(
+        "--fresh", type=int, default=0, help="so many shapes drawn at random, of all types, too"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", default="", help="and so many more by name: uint8:300x700,float32:5x7")
+    parser.add_argument("--drawn", action="store_true", help="these alone")
+    parser.add_argument("--types", default=",".join(TYPES), help="elements of these types alone")
     args = parser.parse_args()
     named = [text.split(":") for text in args.again.split(",") if text]
-    fresh_ones = [(kind, Shape.named(name)) for kind, name in named]
-    fresh_ones += list(zip(cycle(TYPES), fresh(args.fresh, args.seed)))
-    to_time = fresh_ones or ([] if args.checks else [(kind, shape) for shape in TIMED for kind in TABLED])
-    to_check = fresh_ones or [(kind, shape) for shape in CHECKED for kind in TABLED]
-    began, context = time.time(), multiprocessing.get_context("spawn")
+    drawn = [(kind, Shape.named(name)) for kind, name in named]
+    types = args.types.split(",")
+    drawn += list(zip(cycle(types), fresh(args.fresh, args.seed)))
+    tabled = [] if args.drawn else [kind for kind in TABLED if kind in types]
+    table = [list(product(tabled, shapes)) for shapes in (CHECKED, TIMED)]
+    files = {"transpose_types": table, "transpose_types_fresh": [drawn, drawn]}
+    to_check, to_time = [*table[0], *drawn], [] if args.checks else [*drawn, *table[1]]
+    began, context, done = time.time(), multiprocessing.get_context("spawn"), SimpleQueue[Any]()
     args.out.mkdir(parents=True, exist_ok=True)
-    with context.Manager() as manager, context.Pool(12) as pool, context.Pool(PARTS) as parts:
-        warmed = manager.Event()
-        lock = args.lock or args.out / "lock_types"
-        each = [(to_check[number::PARTS], to_time[number::PARTS]) for number in range(PARTS)]
-        work = partial(part, lock=lock, warmed=warmed, began=began, seconds=args.seconds)
-        done = parts.imap_unordered(work, each)
+    with contextlib.ExitStack() as stack:
+        warmed = stack.enter_context(context.Manager()).Event()
+        work = partial(part, lock=args.out / "lock_types", warmed=warmed, began=began, seconds=args.seconds)
+        begun = 0
+        for kind in types:
+            processes = stack.enter_context(context.Pool(PROCESSES // len(types)))
+            mine = [[task for task in tasks if task[0] == kind] for tasks in (to_check, to_time)]
+            for number in range(PARTS):
+                given = mine[0][number::PARTS], mine[1][number::PARTS]
+                processes.apply_async(work, (given,), callback=done.put, error_callback=done.put)
+                begun += 1
         if to_time:
-            pool.starmap(warm_triton, [(tiling, to_time) for tiling in TILINGS], chunksize=1)
+            with context.Pool(12) as pool:
+                pool.starmap(warm_triton, [(tiling, to_time) for tiling in TILINGS], chunksize=1)
         warmed.set()
-        place = {(kind, shape.name): number for number, (kind, shape) in enumerate(to_time)}
-        rows: list[dict[str, Any]] = []
-        checked: dict[str, Any] = {}
-        for one in done:  # each part is kept as soon as it ends: the run may be ended before the last
-            checked |= one["checked"]
-            rows = sorted([*rows, *one["rows"]], key=lambda row: place[row["type"], row["name"]])
-            write(
-                {**head("benchmarks.transpose_types", "torch"), "checked": checked, "rows": rows},
-                args.out / f"transpose_types{'_fresh' * bool(fresh_ones)}.json",
-            )
+        said(began, "Triton compiled")
+        found: dict[str, dict[Task, Any]] = {"checked": {}, "rows": {}}
+        for _ in range(begun):  # each part is kept as soon as it ends: the run may be ended before the last
+            one = done.get()
+            if isinstance(one, BaseException):
+                said(began, f"a part failed: {one!r}")
+                continue
+            for key, of_tasks in found.items():
+                of_tasks |= one[key]
+            for name, (checks, times) in files.items():
+                keep(args.out / f"{name}.json", checks, times, found)
+
+
+def keep(path: Path, checks: list[Task], times: list[Task], found: dict[str, dict[Task, Any]]) -> None:
+    """What was found of the tasks of a file, if there is any."""
+    checked = {
+        f"{task[0]} {task[1].name}": found["checked"][task] for task in checks if task in found["checked"]
+    }
+    rows = [found["rows"][task] for task in times if task in found["rows"]]
+    if checked or rows:
+        write({**head("benchmarks.transpose_types", "torch"), "checked": checked, "rows": rows}, path)
 
 
 if __name__ == "__main__":
