@@ -109,6 +109,7 @@ _PAGES = {
     "transpose_tiles": ("plans for few rows, several matrices, slim ones", "kernels.md"),
     "transpose_types_fresh": ("all sizes of an element at shapes drawn at random", "kernels.md"),
     "transpose_bound": ("odd pitches with steps of the kernels left out, and plans tried", "kernels.md"),
+    "transpose_runs": ("thin matrices as runs, widths and batches of bytes, two sizes alone", "kernels.md"),
     "transpose_starts": ("when launches behind may start, by plan", "kernels.md"),
     "transpose_batches": ("batches of small matrices by words, tiles of bytes at odd pitches", "kernels.md"),
     "synthesis_copies": ("synthesised copies from global to global memory beside torch's", "synthesis.md"),
