@@ -41,7 +41,8 @@ from benchmarks.transpose_shapes import (
 )
 from benchmarks.transpose_timing import ROTATE_BYTES
 from kernels.transpose.fastest import launcher
-from kernels.transpose.plans import AnyPlan, candidates
+from kernels.transpose.fitting import AnyPlan
+from kernels.transpose.plans import candidates
 
 BYTES = {torch.uint8: 1, torch.bfloat16: 2, torch.float32: 4, torch.int64: 8}
 

@@ -6,36 +6,33 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from cuda.bindings import runtime as cuda
-
 from kernels.transpose.blocks import Blocks, build_blocks
 from kernels.transpose.chunks import ahead_by
-from kernels.transpose.common import GRID_Y, LINE, SECTOR, SOON, Kernel, multiprocessors
+from kernels.transpose.common import LINE, SECTOR, SOON, Kernel, multiprocessors
 from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.few_columns import FewColumns, build_few_columns
 from kernels.transpose.few_rows import FewRows, build_few_rows
+from kernels.transpose.fitting import (
+    CHUNK_BYTES,
+    AnyPlan,
+    few_pads,
+    fits,
+    overlaps,
+    rows_start_on,
+    whole_chunks,
+)
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
 from kernels.transpose.padded import Padded, build_padded
-from kernels.transpose.registers import BLOCK
 from kernels.transpose.runs import Runs, build_runs
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
 from kernels.transpose.spliced import Spliced, build_spliced
 from kernels.transpose.whole import Whole, build_whole
 
-CHUNK_BYTES = 2 * BLOCK
-"""Bytes of the widest access."""
-
 SIZES = (1, 2, 4, 8)
 """Bytes of an element."""
-
-ANY_SIZE = (Direct, Small, Narrow, Flat)
-"""Those whose kernels take elements of any size."""
-
-Thin = FewRows | FewColumns | Slim | Spliced | Runs
-AnyPlan = Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small
 
 PLANS: dict[str, AnyPlan] = {
     "flat": Flat(2, 256),
@@ -84,9 +81,6 @@ PADDED = ((384, 1, False), (384, 1, True), (128, 4, True), (512, 2, False), (256
 THIN = {"rows": 8, "columns": 16}
 """Rows and columns, at most, for which Runs, Slim and Spliced are; of bytes, all rows that FewRows lacks."""
 
-SHORT_RUN = (1 << 31) - (1 << 16)
-"""Elements up to which they are: a block's last place is less than 2**31."""
-
 HELD = 32
 """Bytes, about, of all rows that a thread of Runs moves."""
 
@@ -113,13 +107,6 @@ IN_LINES = (12 << 10, 16 << 10)
 
 MOST_THREADS, MOST_PASSES, MOST_SINGLY = 640, 24, 512
 """Of such a block, and how often each stores; threads, about, if each stores one element at a time."""
-
-SMALL = 1 << 24
-"""Elements up to which one at a time may pay."""
-
-
-ALIGNED = (Exchange, Blocks)
-"""Those whose kernels are compiled for bases that are multiples of CHUNK_BYTES."""
 
 TINY = 1 << 18
 """Elements up to which Blocks and Direct are compiled for the very sizes: a thread has less to compute."""
@@ -204,11 +191,11 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     def tile(columns: int, unit: int, fetch: bool = False, eager: bool = False) -> FewRows:
         """`columns` are for elements of two bytes."""
         load = "async" if columns == 48 and not batch else "evict_last"
-        return FewRows(count, columns * chunk // BLOCK, unit, slope, fetch, loose, load, size, eager)
+        return FewRows(count, 2 * columns // size, unit, slope, fetch, loose, load, size, eager)
 
     if batch:
         tiles = [tile(48, 1, True, True), tile(96, 3, True, True) if count < 64 else tile(64, 2, True, True)]
-        even = even_columns(x, range(16, 41, 8), chunk)
+        even = even_columns(x, range(16, 41, 8))
         tiles += [] if count < 64 else [tile(even, 1, True, True)]
     elif count < 9:
         tiles = [tile(128, 16, True), tile(512, 64 if count < 5 else 16, True)]
@@ -219,7 +206,7 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     elif count < 128:
         tiles = [tile(96, 3), tile(64, 1, True), tile(48 if size == 1 else 72, 3, True, True)]
     elif count < 256 and size == 1:
-        widths = even_columns(x, range(40, 57, 8), chunk), 64
+        widths = even_columns(x, range(40, 57, 8)), 64
         tiles = [tile(columns, 1, count * columns < FETCHED // 2, slope is not None) for columns in widths]
     elif count < 256:
         tiles = [tile(32, 1), tile(64, 1), tile(96, 1)]
@@ -234,7 +221,7 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     }
 
 
-def even_columns(x: Any, tiles: range, chunk: int) -> int:
+def even_columns(x: Any, tiles: range) -> int:
     """Of columns of a tile, those for which the multiprocessor with the most blocks has the fewest columns.
 
     `tiles` and the answer are for elements of two bytes.
@@ -242,7 +229,7 @@ def even_columns(x: Any, tiles: range, chunk: int) -> int:
     items = x.shape[0] if x.dim() == 3 else 1
 
     def most(columns: int) -> int:
-        blocks = items * (x.shape[-1] // (columns * chunk // BLOCK) + 1)
+        blocks = items * (x.shape[-1] // (2 * columns // x.element_size()) + 1)
         return -(-blocks // multiprocessors()) * columns
 
     return min(tiles, key=most)
@@ -275,7 +262,7 @@ def few_columns(x: Any, y: Any) -> dict[str, AnyPlan]:
         align = 0
     tiles = [(128, 8, True)] if count < 64 else [(64, 8, False), (128, 16, False)]
     plans = [
-        FewColumns(count, rows * chunk // BLOCK, warps, align, slope, loose, fetch, size, pad)
+        FewColumns(count, 2 * rows // size, warps, align, slope, loose, fetch, size, pad)
         for rows, warps, fetch in tiles
     ]
     return {f"few columns, {plan.rows}": plan for plan in plans}
@@ -331,113 +318,3 @@ def shared(one: Whole, items: int, passes: int) -> Whole:
     if plan.alike <= beside:
         beside = -(-beside // plan.alike) * plan.alike
     return plan._replace(beside=beside)
-
-
-def few_pads(pad: int, extent: int) -> bool:
-    """Whether rows with so many elements in between are moved as one run."""
-    return 0 <= 2 * pad <= extent
-
-
-def align_bytes(plan: AnyPlan, size: int) -> int:
-    """What the bases must be multiples of, for elements of `size` bytes."""
-    if isinstance(plan, Slim):
-        return size * plan.vector
-    return CHUNK_BYTES if isinstance(plan, ALIGNED) else size
-
-
-def takes(plan: AnyPlan, size: int) -> bool:
-    """Whether the kernel of `plan` is for elements of `size` bytes."""
-    if isinstance(plan, Blocks):
-        return max(plan.block) * size <= CHUNK_BYTES
-    return isinstance(plan, ANY_SIZE) or size == plan.size
-
-
-def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
-    """Whether the kernel of `plan` takes these two."""
-    if not takes(plan, x.element_size()):
-        return False
-    if isinstance(plan, Narrow):
-        return True
-    if isinstance(plan, Flat):
-        bases = x.data_ptr() % CHUNK_BYTES == 0 == y.data_ptr() % CHUNK_BYTES
-        return bases and x.numel() < 2**31 and without_gaps(y) and same_order(x)
-    columns = x.stride(-2) == 1 and isinstance(plan, Direct)  # its lanes lie along them
-    if y.stride(-1) != 1 or not (x.stride(-1) == 1 or columns):
-        return False
-    if isinstance(plan, Direct):
-        return x.numel() <= SMALL and x.shape[-1] <= GRID_Y * plan.each * plan.warps
-    if isinstance(plan, Shifted):
-        return x.shape[-1] <= GRID_Y * plan.tile[0]
-    if isinstance(plan, Slim | Spliced | Runs):
-        thin, whole, other = (x.shape[-2], y, x) if plan.few == "rows" else (x.shape[-1], x, y)
-        fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < SHORT_RUN
-        if not isinstance(plan, Slim):
-            return fit
-        size = plan.size
-        bases = all(t.data_ptr() % (size * plan.vector) == 0 for t in (whole, other))
-        return fit and bases and other.stride(0) % plan.vector == 0
-    if isinstance(plan, Padded):
-        return y.stride(-2) * plan.columns < 2**31
-    if isinstance(plan, FewRows):
-        return y.stride(-2) == plan.count and x.numel() < 2**31
-    if isinstance(plan, FewColumns):
-        return x.dim() == 2 and x.stride(-2) == plan.pitch and span(x) < 2**31
-    if isinstance(plan, Whole):
-        return plan.items == 1 or plan.apart == (x.stride(0), y.stride(0))
-    if isinstance(plan, Small):
-        items = x.shape[0] if x.dim() == 3 else 1
-        one = items == 1 or y.stride(0) == y.shape[1] * y.stride(1)
-        short = items * x.shape[-1] <= GRID_Y * plan.tile[0] and span(x) < 2**31 > span(y)
-        return one and short and x.numel() <= 4 * SMALL
-    if isinstance(plan, Blocks):
-        vectors = in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1])
-        short = x.stride(-2) * x.shape[-2] < 2**31 > y.stride(-2) * y.shape[-2]
-        return vectors and short and x.shape[-1] <= GRID_Y * plan.tile[0] and x.numel() <= SMALL
-    if isinstance(plan, Exchange) and (plan.store == "bulk" and not overlaps()):
-        return False
-    return whole_chunks(x) and whole_chunks(y) and x.shape[-1] <= GRID_Y * plan.tile[0]
-
-
-def overlaps() -> bool:
-    """Whether kernels of the device may start early: compute capability 9.0 (CUDA C++ Programming Guide)."""
-    major = cuda.cudaDeviceAttr.cudaDevAttrComputeCapabilityMajor
-    status, found = cuda.cudaDeviceGetAttribute(major, 0)
-    return bool(status == cuda.cudaError_t.cudaSuccess and found >= 9)
-
-
-def span(t: Any) -> int:
-    """Elements from the first to the last, and those in between."""
-    return 1 + sum((extent - 1) * stride for extent, stride in zip(t.shape, t.stride(), strict=True))
-
-
-def same_order(x: Any) -> bool:
-    """Whether the elements of `x` transposed are one run, in order."""
-    return without_gaps(x, (*range(x.dim() - 2), x.dim() - 1, x.dim() - 2))
-
-
-def without_gaps(t: Any, modes: tuple[int, ...] | None = None) -> bool:
-    """Whether the elements are one run, in order; `modes`: which go before others, as they are if None."""
-    step = 1
-    for mode in reversed(modes or range(t.dim())):
-        if t.shape[mode] != 1 and t.stride(mode) != step:
-            return False
-        step *= t.shape[mode]
-    return True
-
-
-def in_vectors(t: Any, vector: int) -> bool:
-    """Whether rows are made of aligned vectors of so many elements."""
-    strides = [t.stride(mode) for mode in range(t.dim() - 1)]
-    aligned = t.data_ptr() % CHUNK_BYTES == 0 and all(stride % vector == 0 for stride in strides)
-    return aligned and t.shape[-1] % vector == 0
-
-
-def whole_chunks(t: Any) -> bool:
-    """Whether every row starts on 16 bytes."""
-    return rows_start_on(t, CHUNK_BYTES)
-
-
-def rows_start_on(t: Any, run: int) -> bool:
-    """Whether every row starts on a multiple of so many bytes."""
-    starts = [t.stride(mode) * t.element_size() for mode in range(t.dim() - 1)]
-    return all(start % run == 0 for start in (t.data_ptr(), *starts))

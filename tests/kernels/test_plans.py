@@ -20,6 +20,7 @@ from kernels.transpose.exchange import Exchange
 from kernels.transpose.fastest import transpose
 from kernels.transpose.few_columns import FewColumns
 from kernels.transpose.few_rows import FewRows
+from kernels.transpose.fitting import align_bytes, takes
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.padded import Padded
@@ -29,9 +30,7 @@ from kernels.transpose.plans import (
     MOST_THREADS,
     SEVERAL,
     SHORT,
-    align_bytes,
     candidates,
-    takes,
 )
 from kernels.transpose.plans import WHOLE as MOST
 from kernels.transpose.runs import Runs
@@ -297,11 +296,11 @@ def test_lanes_turn_only_where_the_pitches_ask_for_it(size: int) -> None:
 def test_tiles_of_few_rows_leave_no_multiprocessor_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """66,943 columns over 132 multiprocessors are 507.1 each: 6.3 tiles of 80, or 4.5 of 112."""
     monkeypatch.setattr(plans, "multiprocessors", lambda: 132)
-    assert plans.even_columns(Tensor(153, 66943, size=1), range(40, 57, 8), 16) == 40
+    assert plans.even_columns(Tensor(153, 66943, size=1), range(40, 57, 8)) == 40
     # 48 matrices of 308 columns: 13 tiles of 24 for each are 624, 5 or 4 on a multiprocessor.
-    assert plans.even_columns(Tensor(48, 119, 308), range(16, 41, 8), 8) == 24
+    assert plans.even_columns(Tensor(48, 119, 308), range(16, 41, 8)) == 24
     monkeypatch.setattr(plans, "multiprocessors", lambda: 80)
-    assert plans.even_columns(Tensor(48, 119, 308), range(16, 41, 8), 8) == 16
+    assert plans.even_columns(Tensor(48, 119, 308), range(16, 41, 8)) == 16
 
 
 @pytest.mark.parametrize(
