@@ -45,7 +45,7 @@ class FewColumns(NamedTuple):
     for each warp.
 
     `align`: elements of `y` that no two blocks share a run of, a divisor of `across`; 0 if the
-    rows of `y` start on 16 bytes. `slope`: the pitch of `y` modulo a chunk. `loose`: `x` may start anywhere.
+    rows of `y` start on such runs. `slope`: the pitch of `y` modulo a chunk. `loose`: `x` may start anywhere.
     `fetch`: as for `FewRows`; `pad`: elements from the end of a row of `x` to the next.
     """
 

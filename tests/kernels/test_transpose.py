@@ -512,7 +512,7 @@ def test_spliced_words_move_every_bit_wherever_they_start(hopper, name, long, pa
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize(
     ("long", "pad", "offs"),
-    [(1003, 0, (0, 0)), (500, 3, (1, 2)), (191, 5, (15, 17)), (6, 1, (3, 3)), (1, 0, (0, 1))],
+    [(1003, 0, (0, 5)), (1003, 5, (1, 0)), (191, 5, (15, 17)), (6, 1, (3, 3)), (1, 0, (0, 1))],
 )
 def test_runs_move_every_bit_wherever_they_start(hopper, name, long, pad, offs):
     """Blocks at both ends and in between, and one that is both; `offs`: of the run and of the rows."""
