@@ -21,6 +21,7 @@ from layoutcheck.atoms.cp_async import CACHE_MODES, CpAsync
 from layoutcheck.atoms.dsmem import DsmemStore
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.register.attributes import ATTRIBUTES
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.copy import Copy, Tiling
@@ -195,9 +196,13 @@ def _cute(seen: dict[str, Any]) -> Any:
 
 
 def _told(atom: Atom, told: dict[str, str]) -> Atom:
-    """The atom with its memory order, scope and cache mode."""
-    names = {"memory_order": "mem_order", "memory_scope": "mem_scope"}
-    options = tuple((names.get(name, name), value) for name, value in told.items())
+    """The atom with its memory attributes."""
+    names = {
+        "memory_order": "mem_order",
+        "memory_scope": "mem_scope",
+        "l1c_evict_priority": "l1_cache_evict_priority",
+    }
+    options = tuple((names.get(name, name), str(value).lower()) for name, value in told.items())
     return replace(atom, options=options) if options else atom
 
 
@@ -246,12 +251,10 @@ def _ops() -> Any:
     def matrix(made: type[LdMatrix] | type[StMatrix], mode: tuple[int, int]) -> Callable[[bool, int], Op]:
         return lambda trans, count: lambda element, _: made(element, count, transpose=trans, mode=mode)
 
-    words = SimpleNamespace(
-        **{
-            w.upper(): w
-            for w in ("weak", "relaxed", "gpu", "always", "streaming", "last_use", "global", "none")
-        }
-    )
+    words = {
+        spelled.rpartition(".")[2]: SimpleNamespace(**{value.upper(): value for value in values})
+        for _, spelled, values in ATTRIBUTES.values()
+    }
     found: dict[str, Any] = {f"Copy{k.upper()}Op": register(k) for k in ("g2r", "r2g", "s2r", "r2s")}
     warp = {
         f"{name}{rows}x{columns}x{bits}bOp": matrix(made, (rows, columns))
@@ -268,9 +271,7 @@ def _ops() -> Any:
         CopyUniversalOp=lambda: UniversalCopy,
         cpasync=SimpleNamespace(**cpasync),
         warp=SimpleNamespace(**warp),
-        MemoryOrder=words,
-        MemoryScope=words,
-        LoadCacheMode=words,
+        **words,
         **found,
     )
 
