@@ -157,6 +157,7 @@ def _watch_tests(folder: str, whole: bool, first: bool, own: Sequence[Path]) -> 
 def _test(folder: str, test: str, error: BaseException, launches: int, went_on: bool = False) -> None:
     told = {**raised(error), "launches_skipped": launches, "went_on": went_on}
     write(folder, {"kind": "test", "test": test, **told})
+    _imports(folder)  # time may be up before it ends, or before it builds a kernel
 
 
 def _record(folder: str, event: Event) -> None:

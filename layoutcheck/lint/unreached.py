@@ -149,8 +149,9 @@ def _late(run: CaseRun) -> bool:
 
 
 def _of_the_run(run: CaseRun) -> list[TraceFailure]:
-    """What went wrong in the program, which time to judge its kernels was not."""
-    return [one for one in run.trace.failures if not one.message.endswith(TIME_UP)]
+    """What went wrong in the program: not time to judge its kernels, nor a missing module beside more."""
+    failed = [one for one in run.trace.failures if not one.message.endswith(TIME_UP)]
+    return [one for one in failed if one.kind != "missing"] or failed
 
 
 def _whole(run: CaseRun) -> bool:

@@ -66,6 +66,10 @@ def test_each_reason(folder: Path) -> None:
     gone = "AttributeError: module 'cutlass.cute' has no attribute 'make_fragment'"
     had = "CuTe DSL had cutlass.cute.make_fragment from 4.2.0 to 4.5.3, and not in 4.6.0"
     assert told(trace("raised", gone)).startswith(f"{name} failed: {gone}; {had}")
+    without = TraceFailure("missing", "x_cuda is not installed")
+    both = Trace(failures=(without, TraceFailure("test", "TypeError: it", Frame(file, 2))), imported=(file,))
+    assert told(both, line=8, arch="sm_90a") == f"{name} failed in its file: TypeError: it (line 2)"
+    assert told(trace("missing", "x_cuda is not installed")) == f"{name} failed: x_cuda is not installed"
     assert told(trace("timeout", "more than 60 s")) == f"the time limit ended {name}"
     judging = trace("timeout", "3 of 4 kernels were left to their types: time is up")
     assert told(judging) == "no program that imports its file built its kernel"
