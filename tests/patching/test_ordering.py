@@ -69,6 +69,19 @@ def test_slots_between_two_lines_are_those_under_fewest_conditions_first() -> No
     assert slots.gaps(program, place(6), place(3, path="other.py")) == []
 
 
+def test_what_is_inserted_behind_a_copy_stands_in_its_own_function_before_its_callers() -> None:
+    """A program that others start (a test, a runner) has callers in files that nobody may edit."""
+    runner = "def main():\n    for one in every:\n        with it:\n            run(one)\n"
+    program = Program({"k.py": KERNEL, "runner.py": runner})
+    here = replace(place(COPY), stack=(Frame("runner.py", 4),))
+    found = slots.behind(program, here, innermost=True)
+    assert [(slot.source.path, slot.stmt.lineno) for slot in found] == [
+        ("k.py", COPY), ("k.py", TURN), ("runner.py", 4), ("runner.py", 3), ("runner.py", 2),
+    ]  # fmt: skip
+    outwards = [(slot.source.path, slot.stmt.lineno) for slot in slots.behind(program, here)]
+    assert outwards == [("k.py", TURN), ("k.py", COPY), *(("runner.py", line) for line in (2, 3, 4))]
+
+
 def test_a_barrier_stands_where_all_threads_come_by_first() -> None:
     ways = proposed(finding("LC504", "race", place(6, "writes"), place(INNER), executing=[0, 32, 0]))
     assert ways[:3] == [(line, "cute.arch.sync_threads()") for line in (TURN, 7, 9)]

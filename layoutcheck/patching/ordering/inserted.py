@@ -106,7 +106,7 @@ class Missing:
         word = "load" if kind in ("load-in-flight", "load-before-wait") else "store"
         if word == "store" and kind != "store-before-wait" and self.facts.get("cause") != "no-tensor-wait":
             return
-        for slot in reversed(slots.behind(self.program, self.first)):
+        for slot in slots.behind(self.program, self.first, innermost=True):
             yield from self.put(slot, Spelling(slot.source).arch(f"fence_view_async_tmem_{word}()"))
 
     def read_sources(self) -> Iterator[Way]:
@@ -171,7 +171,7 @@ class Missing:
 
     def lanes(self) -> Iterator[Way]:
         """The lanes of a warp meet."""
-        for slot in [*self.between(), *reversed(slots.behind(self.program, self.first))]:
+        for slot in [*self.between(), *slots.behind(self.program, self.first, innermost=True)]:
             yield from self.put(slot, Spelling(slot.source).arch("sync_warp()"))
 
     def elected(self) -> Iterator[Way]:
@@ -254,13 +254,13 @@ class Missing:
 
     def commits(self, call: str) -> Sequence[Candidate]:
         """A commit behind the copy, innermost first."""
-        found = reversed(slots.behind(self.program, self.first))
+        found = slots.behind(self.program, self.first, innermost=True)
         edits = (slot.edit(Spelling(slot.source).arch(call)) for slot in found)
         return [(edit,) for edit in edits if edit is not None][:MOST_SLOTS]
 
     def waits_behind(self, wait: str) -> Iterator[Candidate]:
         """A wait of the issuing thread, behind its commit; with one where the copy has none."""
-        for slot in reversed(slots.behind(self.program, self.first)):
+        for slot in slots.behind(self.program, self.first, innermost=True):
             spelling = Spelling(slot.source)
             steps = slots.chain(slot.source, slot.stmt.lineno)
             block = next((one.block for one in steps if one.stmt is slot.stmt), [])
@@ -270,7 +270,7 @@ class Missing:
                 if edit is not None:
                     yield (edit,)
                 return
-        for slot in reversed(slots.behind(self.program, self.first)):
+        for slot in slots.behind(self.program, self.first, innermost=True):
             spelling = Spelling(slot.source)
             edit = slot.edit(spelling.arch("cp_async_bulk_commit_group()"), spelling.arch(wait))
             if edit is not None:

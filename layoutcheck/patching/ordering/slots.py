@@ -84,23 +84,27 @@ def passed(program: Program, first: KernelPlace, second: KernelPlace) -> list[Sl
     return found
 
 
-def behind(program: Program, place: KernelPlace) -> list[Slot]:
-    """The slots behind a place in its own function, the statements around it from outermost to innermost."""
-    return _around(program, place, after=True)
+def behind(program: Program, place: KernelPlace, innermost: bool = False) -> list[Slot]:
+    """The slots behind a place in its own function, then in its callers.
+
+    In each, those of the statements around it from outermost to innermost, or the `innermost` first.
+    """
+    return _around(program, place, True, innermost)
 
 
 def before(program: Program, place: KernelPlace) -> list[Slot]:
-    """The slots before a place in its own function, the statements around it from outermost to innermost."""
-    return _around(program, place, after=False)
+    """The same before a place, from outermost to innermost."""
+    return _around(program, place, False, False)
 
 
-def _around(program: Program, place: KernelPlace, after: bool) -> list[Slot]:
-    found = []
+def _around(program: Program, place: KernelPlace, after: bool, innermost: bool) -> list[Slot]:
+    found: list[Slot] = []
     for frame in (place.where, *place.stack):
         if frame.file in program.sources:
             source = program.sources[frame.file]
             steps = chain(source, frame.line)
-            found += [_slot(source, steps, n, after) for n in range(len(steps))]
+            own = [_slot(source, steps, n, after) for n in range(len(steps))]
+            found += own[::-1] if innermost else own
     return found
 
 
