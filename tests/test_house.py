@@ -7,6 +7,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,40 @@ def test_numbers_are_ascii_digits() -> None:
         if str(file.relative_to(ROOT / "layoutcheck")) not in allowed:
             found = re.search(r"\\d|\.is(?:digit|decimal|numeric)\(\)", file.read_text(encoding="utf-8"))
             assert found is None, file
+
+
+def test_modules_and_functions_are_read_in_one_sitting() -> None:
+    """Modules have less than 400 lines; the statements of a function, without its docstring, less than 60."""
+    long = []
+    for file in (ROOT / "layoutcheck").rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        long += [file.name] * (text.count("\n") >= 400)
+        body = ast.parse(text).body
+        for node in (
+            *body,
+            *(one for group in body if isinstance(group, ast.ClassDef) for one in group.body),
+        ):
+            if isinstance(node, ast.FunctionDef):
+                first = (
+                    node.body[min(1, len(node.body) - 1)] if ast.get_docstring(node, False) else node.body[0]
+                )
+                long += [f"{file.name}: {node.name}"] * ((node.end_lineno or 0) - first.lineno >= 59)
+    assert not long
+
+
+def test_every_name_of_a_module_is_used() -> None:
+    """By another line of the project, but for what Python and pytest look up, and a test that a text holds."""
+    words, defined = Counter[str](), set[str]()
+    for folder in ("layoutcheck", "tests", "docs", "benchmarks", "kernels"):
+        for file in (ROOT / folder).rglob("*.py"):
+            text = file.read_text(encoding="utf-8")
+            words.update(re.findall(r"\w+", text))
+            if folder == "layoutcheck":
+                defined.update(re.findall(r"\n\n\n(?:def|class) (\w+)", text))
+    assert len(defined) > 1000
+    assert [
+        one for one in sorted(defined) if words[one] < 2 and not one.startswith(("__", "pytest_", "test_"))
+    ] == []
 
 
 def test_importing_the_package_stays_light() -> None:
