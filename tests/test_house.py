@@ -56,20 +56,16 @@ def test_modules_and_functions_are_read_in_one_sitting() -> None:
         text = file.read_text(encoding="utf-8")
         long += [file.name] * (text.count("\n") >= 400)
         body = ast.parse(text).body
-        for node in (
-            *body,
-            *(one for group in body if isinstance(group, ast.ClassDef) for one in group.body),
-        ):
+        methods = [one for group in body if isinstance(group, ast.ClassDef) for one in group.body]
+        for node in (*body, *methods):
             if isinstance(node, ast.FunctionDef):
-                first = (
-                    node.body[min(1, len(node.body) - 1)] if ast.get_docstring(node, False) else node.body[0]
-                )
-                long += [f"{file.name}: {node.name}"] * ((node.end_lineno or 0) - first.lineno >= 59)
+                begin = node.body[ast.get_docstring(node, False) is not None :] or node.body
+                long += [f"{file.name}: {node.name}"] * ((node.end_lineno or 0) - begin[0].lineno >= 59)
     assert not long
 
 
 def test_every_name_of_a_module_is_used() -> None:
-    """By another line of the project, but for what Python and pytest look up, and a test that a text holds."""
+    """By another line of the project; Python and pytest look some up, and a text may hold a test."""
     words, defined = Counter[str](), set[str]()
     for folder in ("layoutcheck", "tests", "docs", "benchmarks", "kernels"):
         for file in (ROOT / folder).rglob("*.py"):
@@ -78,9 +74,8 @@ def test_every_name_of_a_module_is_used() -> None:
             if folder == "layoutcheck":
                 defined.update(re.findall(r"\n\n\n(?:def|class) (\w+)", text))
     assert len(defined) > 1000
-    assert [
-        one for one in sorted(defined) if words[one] < 2 and not one.startswith(("__", "pytest_", "test_"))
-    ] == []
+    looked_up = ("__", "pytest_", "test_")
+    assert [one for one in sorted(defined) if words[one] < 2 and not one.startswith(looked_up)] == []
 
 
 def test_importing_the_package_stays_light() -> None:
