@@ -36,7 +36,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Tests start hundreds of processes; where PYTHONDONTWRITEBYTECODE is set, each would compile its imports.
     A shell starts what runs in the background with SIGINT ignored, and processes take that over.
+    Workers, and what they start, have no threads of numpy's BLAS, which wait by spinning.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
