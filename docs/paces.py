@@ -65,12 +65,13 @@ def _counted() -> str:
 
 def _advice() -> str:
     """What `trace --advise` said of real scripts."""
-    ran = read("advice_sweep")["total"]
+    found = read("advice_sweep")
+    ran = found["total"]
     text = (
-        f"{ran['scripts']} public scripts were traced with it: {ran['built_kernels']} built kernels here, "
-        f"with {ran['copies']} different copies. {ran['advice']} copies were named, and the edit of "
-        f"{ran['written']} was proven. Where the compiler's passes give the addresses of the whole program, "
-        f"in {ran['counted_again']}, all its lines together cost less in {ran['less']} "
+        f"{ran['scripts']} public scripts were traced with it ({found['date']}): {ran['built_kernels']} "
+        f"built kernels here, with {ran['copies']} different copies. {ran['advice']} copies were named, "
+        f"and the edit of {ran['written']} was proven. Where the compiler's passes give the addresses of the "
+        f"whole program, in {ran['counted_again']}, all its lines together cost less in {ran['less']} "
         "([evidence](evidence.md)). Slow copies of one thread's views, whose tiles are not known, get no "
         "advice."
     )
