@@ -6,12 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import layoutcheck as lc
 from benchmarks.triton_conversions import compared
+from layoutcheck.algebra.image import image
+from layoutcheck.algebra.inttuple import product
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.errors import InputError
-from layoutcheck.machine.banks import LANES_PER_PHASE
+from layoutcheck.machine.banks import LANES_PER_PHASE, shared_wavefronts
 from layoutcheck.synthesis.exchange import ways
 from layoutcheck.synthesis.registers import Side
 from tests.synthesis.triton_pairs import PAIRS, Registers, layout_tv
@@ -50,6 +54,34 @@ def test_no_conversion_of_triton_s_tests_is_dearer_than_in_triton(every: int) ->
     for row in [row for row in rows if "no_shared" not in row and row["shape"] != [256, 256]][::every]:
         given = {name: row[name] for name in ("shape", "bits", "src", "dst", "triton")}
         assert compared(given)["no_worse"], row
+
+
+@pytest.mark.parametrize(
+    ("tile", "src", "dst"),
+    [
+        ((32, 16), *(layout_tv(side, 32) for side in PAIRS[3][3:])),
+        ((64, 32), Layout(((32, 4), 16), ((1, 512), 32)), Layout(((32, 4), 16), ((64, 16), 1))),
+        ((48, 16), Layout(((48, 2), 8), ((1, 384), 48)), Layout(((16, 6), 8), ((48, 8), 1))),
+    ],
+)
+def test_instructions_that_one_stands_for_cost_what_each_costs(tile: Any, src: Layout, dst: Layout) -> None:
+    """Every access of both sides counted by itself, in padded, swizzled and linear layouts."""
+    counted = 0
+    for one in [*ways(tile, src, dst, "f32", "sm_90a")][::7]:
+        offsets = image(one.layout) * 4
+        for side, tv, op in ((one.write, src, "st"), (one.read, dst, "ld")):
+            if side.matrix:
+                continue
+            threads = product(tv[0].shape)
+            at = offsets[image(tv).reshape(-1, threads)]
+            at = at[np.argsort(at[:, 0], kind="stable")][:: side.width_bits // 32]
+            at = at if one.swizzle is None else one.swizzle(at)
+            warps = at.reshape(-1, 32).tolist()
+            spent = [shared_wavefronts(lanes, side.width_bits, op=op) for lanes in warps]
+            assert side.instructions == len(warps)
+            assert side.wavefronts == sum(cost.wavefronts for cost in spent)
+            counted += 1
+    assert counted > 30
 
 
 def test_time_is_that_of_both_sides_together() -> None:
