@@ -11,12 +11,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from layoutcheck.catalogue import (
     answering,
     conditions,
     demands,
     devices,
+    evidence,
     figures,
     folding,
     frames,
@@ -44,10 +46,6 @@ _OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # whic
 _REFUSALS = ("cpp.launch-refused", "cpp.problem-refused", "cuda.invalid-launch")
 # Those that have many causes.
 _OF_LAWS = (*whose.FAULTS, *_REFUSALS, "cpp.copy-does-not-vectorize", "cpp.shape-div")
-_OF_CLAIMS = ("dsl.compiler-died", "dsl.launcher-died")  # in which no law is broken
-_ASSERTION = tables.called("cpp.other-assertion")
-_FOLLOW = ("cpp.no-overload", "cpp.header-mix")  # to which a static assertion that fails before leads
-_ALONE = 80  # characters of a text that tells such an end, and nothing of whose it is
 _OUT_OF_MEMORY = re.compile(
     r"(?i)\b(?:CUDA (?:error|warning): )?out of memory\b|\bcudaErrorMemoryAllocation\b|OutOfMemoryError"
 )
@@ -83,70 +81,101 @@ def _addressed(answer: Answer, folded: str) -> Answer:
 
 
 def _answers(text: str, folded: str, place: str | None) -> list[Answer]:
-    """The answers to the errors in a text, whose white space `folded` has as single spaces."""
-    found, where = matching.found(folded), origin.find(folded)
-    if found and symptoms.is_warned(folded, found[0][1]):
-        return [_of_warning(found[0], where, folded, place, text)]
-    found = where.own(found)
-    told_of = folding.OF_CPP.search(folded) or folding.OF_DSL.search(folded)
-    if len(folded) > _ALONE and not told_of:  # another program's end
-        found = [match for match in found if match[0].name not in _OF_CLAIMS]
-    better = {name for entry, _ in found for name in entry.instead_of}
-    found = [match for match in found if match[0].name not in better]
-    asserted = min((match.start() for entry, match in found if entry is _ASSERTION), default=len(folded))
-    kept = [
-        one for one in matching.specific(found) if one[0].name not in _FOLLOW or one[1].start() < asserted
-    ]
-    if where.world == origin.FOREIGN and where.owner and not kept:
-        return [unmatched.of_program(where.owner, text, folded, place)]
-    if not kept and not any(entry is answering.CODED for entry, _ in found):
-        stated = unmatched.of_statement(where.world, text, folded, place)
-        if stated:
-            return [stated]
-    if not found:
-        asserted = unmatched.as_assertion(folded)
-        if asserted:
-            return _answers(text, asserted, place)
-        refused = unmatched.of_refusal(where.world, folded, place)
-        return [refused] if refused else unmatched.of_words(text, folded, place)
-    return _of_entries(kept or found, where, text, folded, place)
+    """The answers to the errors in a text, whose white space `folded` has as single spaces: by its most specific evidence."""
+    where = origin.find(folded)
+    matches = matching.found(folded)
+    paste = Paste(text, folded, place, where, matches, evidence.weighed(matches, where, folded))
+    return next(filter(None, (way(paste) for way in _WAYS)), [])
+
+
+class Paste(NamedTuple):
+    """A text, `folded`, with who prints it, the entries that it matches, and those of them that stand, the most specific first."""
+
+    text: str
+    folded: str
+    place: str | None
+    where: origin.Origin
+    matches: list[evidence.Match]
+    standing: list[evidence.Match]
+
+    @property
+    def states(self) -> bool:
+        """Whether an entry that stands names a cause, or that nothing is wrong."""
+        return any(map(evidence.states, self.standing))
+
+
+def _by_warning(paste: Paste) -> list[Answer]:
+    """A compiler's warning in a text that has no error: what the entry says, and that the program is made."""
+    if not paste.matches or not symptoms.is_warned(paste.folded, paste.matches[0][1]):
+        return []
+    (entry, match), *_ = paste.matches
+    told = answering.of_entry(entry, match, paste.folded, paste.place, paste.text)
+    parts = {"said": told.title, "cause": told.cause, "help": told.remedy}
+    parts["project"] = paste.where.project or unmatched.UNNAMED.project
+    return [answering.of_parts(symptoms.WARNING, parts, match[0], paste.folded, paste.place)]
+
+
+def _by_program(paste: Paste) -> list[Answer]:
+    """A form that only a program without kernels prints."""
+    owner = paste.where.owner
+    if paste.where.world != origin.FOREIGN or owner is None or paste.states:
+        return []
+    return [unmatched.of_program(owner, paste.text, paste.folded, paste.place)]
+
+
+def _by_statement(paste: Paste) -> list[Answer]:
+    """A message that a statement of the installed DSL raises."""
+    if paste.states or any(entry is answering.CODED for entry, _ in paste.standing):
+        return []
+    stated = unmatched.of_statement(paste.where.world, paste.text, paste.folded, paste.place)
+    return [stated] if stated else []
+
+
+def _by_entries(paste: Paste) -> list[Answer]:
+    """The entries that stand."""
+    return (
+        _of_entries(paste.standing, paste.where, paste.text, paste.folded, paste.place)
+        if paste.standing
+        else []
+    )
+
+
+def _by_demand(paste: Paste) -> list[Answer]:
+    """A demand in CUTLASS' own names that stands alone."""
+    asserted = unmatched.as_assertion(paste.folded)
+    return _answers(paste.text, asserted, paste.place) if asserted else []
+
+
+def _by_refusal(paste: Paste) -> list[Answer]:
+    """A verifier's message by itself, or a traceback."""
+    refused = unmatched.of_refusal(paste.where.world, paste.folded, paste.place)
+    return [refused] if refused else []
+
+
+def _by_words(paste: Paste) -> list[Answer]:
+    """The line that tells most, what a person tells, the layouts."""
+    return unmatched.of_words(paste.text, paste.folded, paste.place)
+
+
+# What a text is answered by, the most specific evidence first: the first of them that it holds makes the headline.
+_WAYS = (_by_warning, _by_program, _by_statement, _by_entries, _by_demand, _by_refusal, _by_words)
 
 
 def _of_entries(
-    found: list[matching.Match], where: origin.Origin, text: str, folded: str, place: str | None
+    found: list[evidence.Match], where: origin.Origin, text: str, folded: str, place: str | None
 ) -> list[Answer]:
     """The answers of the entries that a text matches, in their order in it; of a fault with many causes with its laws."""
-    ours = [match for match in found if match[0].level != ELSEWHERE] or found
-    ordered = _apart(sorted(ours, key=lambda match: match[1].start()))
     first, *rest = [
-        answering.of_entry(entry, match, folded, place, text) for entry, match in ordered[:MOST_ANSWERS]
+        answering.of_entry(entry, match, folded, place, text) for entry, match in found[:MOST_ANSWERS]
     ]
-    if first.entry not in _OPEN and first.entry.name not in (*_OF_LAWS, *_OF_CLAIMS):
+    if first.entry not in _OPEN and first.entry.name not in (*_OF_LAWS, *evidence.DIED):
         return [first, *rest]
-    prose, lawless = symptoms.is_prose(folded), first.entry.name in _OF_CLAIMS
+    prose, lawless = symptoms.is_prose(folded), first.entry.name in evidence.DIED
     about = laws.told(text, first.entry, lawless=lawless) if prose else laws.beside(text, first.entry)
     about = () if not prose and (lawless or where.world == origin.COMPILER) else about
     read = symptoms.read(folded) if prose else ()
     ordered = laws.ordered(text, first.entry) if prose and first.entry in _OPEN else ""
     return [replace(first, cause=ordered or first.cause, facts=(*first.facts, *read, *about)), *rest]
-
-
-def _apart(ordered: list[matching.Match]) -> list[matching.Match]:
-    """The matches without those that read the very words of an earlier one."""
-    kept: dict[tuple[int, int], matching.Match] = {}
-    for one in ordered:
-        kept.setdefault(one[1].span(), one)
-    return list(kept.values())
-
-
-def _of_warning(
-    found: matching.Match, where: origin.Origin, folded: str, place: str | None, text: str
-) -> Answer:
-    """The answer to a compiler's warning in a text that has no error: what the entry says, and that the program is made."""
-    told = answering.of_entry(*found, folded, place, text)
-    parts = {"said": told.title, "cause": told.cause, "help": told.remedy}
-    parts["project"] = where.project or unmatched.UNNAMED.project
-    return answering.of_parts(symptoms.WARNING, parts, found[1][0], folded, place)
 
 
 def in_sources(found: list[Answer], text: str, sources: Sequence[Path] = ()) -> list[Answer]:

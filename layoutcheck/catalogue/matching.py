@@ -18,9 +18,9 @@ from layoutcheck.catalogue import (
     whose,
 )
 from layoutcheck.catalogue.entry import CLEAN, Known
+from layoutcheck.catalogue.evidence import Match
 from layoutcheck.catalogue.tables import ENTRIES
 
-Match = tuple[Known, re.Match[str]]
 _OTHER = tables.called("dsl.other-exception")
 _SPOKEN = (tables.called("clean.verified"), tables.called("clean.success"))  # which a person's words may be
 _DIED = tables.called("dsl.compiler-died")
@@ -43,12 +43,6 @@ def found(folded: str) -> list[Match]:
     read = filter(None, (list(_matches(text)) for text in _readings(folded)))
     first = next(read, [])
     return next(read, first) if [entry.name for entry, _ in first] == [_OTHER.name] else first
-
-
-def specific(every: list[Match]) -> list[Match]:
-    """The matches without those of entries that answer only where no other does."""
-    kept = [match for match in every if not match[0].general]
-    return kept or [match for match in every if match[0].level == CLEAN]
 
 
 def _readings(folded: str) -> tuple[str, ...]:

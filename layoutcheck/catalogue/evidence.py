@@ -1,0 +1,53 @@
+"""Which of the errors that a paste holds its answer is about: each line that is known is evidence, and has a weight.
+
+A log repeats an error, goes on after it, and reports what follows from it. What is most specific makes the headline: an entry that
+names a cause before one that only names a kind of error, CuTe's own before what another tool answers, and of the same weight the
+one that stands first.
+"""
+
+from __future__ import annotations
+
+import re
+
+from layoutcheck.catalogue import folding, tables
+from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
+from layoutcheck.catalogue.origin import Origin
+
+Match = tuple[Known, re.Match[str]]
+DIED = ("dsl.compiler-died", "dsl.launcher-died")  # the ends of a program, which name no law
+_ALONE = 80  # characters of a text that tells such an end, and nothing of whose it is
+_ASSERTION = tables.called("cpp.other-assertion")
+_FOLLOW = ("cpp.no-overload", "cpp.header-mix")  # to which a static assertion that fails before leads
+
+
+def weighed(found: list[Match], where: Origin, folded: str) -> list[Match]:
+    """The matches that stand, of the heaviest weight that any has, in their order in the text, each span once."""
+    standing = _standing(where.own(found), folded)
+    heaviest = min(map(_weight, standing), default=None)
+    kept: dict[tuple[int, int], Match] = {}
+    for one in sorted(standing, key=lambda match: match[1].start()):
+        if _weight(one) == heaviest:
+            kept.setdefault(one[1].span(), one)
+    return list(kept.values())
+
+
+def states(match: Match) -> bool:
+    """Whether its entry names a cause, or that nothing is wrong, and not only a kind of error."""
+    return not match[0].general or match[0].level == CLEAN
+
+
+def _weight(match: Match) -> tuple[bool, bool, bool]:
+    """The smaller, the more specific: whether the entry names no cause, is general, and is answered by another tool."""
+    entry = match[0]
+    return not states(match), entry.general, entry.level == ELSEWHERE
+
+
+def _standing(found: list[Match], folded: str) -> list[Match]:
+    """The matches without those that another match explains: a better entry of the same message, or an error before them."""
+    told_of = folding.OF_CPP.search(folded) or folding.OF_DSL.search(folded)
+    others_end = len(folded) > _ALONE and not told_of
+    found = [one for one in found if not (others_end and one[0].name in DIED)]
+    better = {name for entry, _ in found for name in entry.instead_of}
+    found = [one for one in found if one[0].name not in better]
+    asserted = min((match.start() for entry, match in found if entry is _ASSERTION), default=len(folded))
+    return [one for one in found if one[0].name not in _FOLLOW or one[1].start() < asserted] or found
