@@ -14,7 +14,7 @@ from layoutcheck.catalogue.guards import clause, read
 
 _LONGEST = 300  # characters of a condition that are read
 _MET = (
-    (r"is (?:not )?None|nullptr", "Look at which arguments belong together: one is given without the other, or one too many"),
+    (r"is (?:not )?None|nullptr|has_value", "Look at which arguments belong together: one is given without the other, or one too many"),
     (r"is_cuda|\.device\b|device_type|\.cuda\b", "Move the tensors to one GPU: tensor.to('cuda')"),
     (r"stride[^=!<>&|]{0,20}%|%[^=!<>&|]{0,20}stride", "Pad the extent that the stride counts (K of a K-major operand, the leading dimension) to such a multiple, or allocate the rows wider and slice them"),
     (

@@ -52,7 +52,8 @@ _FALSE = "The condition is false where the library tests it: most often a shape,
 _NO_CASE = "The assertion stands where none of the cases applies that the code has: it does not know these template arguments."
 HERE = "; here "
 _STEPS = ("raised", "said", "condition", "llvm", "option", "illegal", "manager", "pass", "file")
-_CONDITIONS = ("condition", "static", "check", "expected", "native", "said")
+_CODE = re.compile(r"\w(?:<\w+>)?\([\w.]|::|&&")  # a condition as it stands in a source, and no message
+_CONDITIONS = ("condition", "static", "check", "expected", "native", "before", "said")
 _INNERMOST = "The innermost instantiation in your own file has the layouts and types that cause it"
 
 
@@ -228,7 +229,7 @@ def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
     words = conditions.in_words(plain)
     words = "" if found is demands.DIFFERS else words
     cause = f"It must hold that {words}; here it does not." if words else found.cause if found else _FALSE
-    helps = conditions.met_by(plain) if words else ""
+    helps = conditions.met_by(plain) if words or _CODE.search(plain) else ""
     return _told(
         cause, helps or (found.helps if found else "Print the operands of the condition before the call")
     )

@@ -32,6 +32,8 @@ _MEASURES = {
     "sizeof_bits": "the width in bits of",
 }
 
+_STATES = {"is_contiguous": "contiguous", "has_value": "given"}  # members that ask an object of itself
+
 
 class Guard(NamedTuple):
     """Tests that hold, or do not, where a statement is reached: those of the branches around it, innermost first.
@@ -203,8 +205,8 @@ def _asked_of(test: ast.Call, holds: bool) -> str:
         return clause(arguments[0], holds)
     if name in ("isinstance", "issubclass") and len(arguments) == 2:
         return f"{term(arguments[0])} {_IS[holds]} {_article(_value(arguments[1]))}"
-    if name == "is_contiguous" and isinstance(test.func, ast.Attribute) and not arguments:
-        return f"{term(test.func.value)} {_IS[holds]} contiguous"
+    if isinstance(test.func, ast.Attribute) and not arguments and name in _STATES:
+        return f"{term(test.func.value)} {_IS[holds]} {_STATES[name]}"
     if name == "all" and holds and arguments and isinstance(arguments[0], ast.GeneratorExp):
         loop = arguments[0].generators[0]
         each = clause(arguments[0].elt, holds)

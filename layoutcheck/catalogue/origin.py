@@ -81,6 +81,7 @@ _DIALECT = re.compile(
 _INSTALLED = re.compile(
     r"(?:^|[(\"' ])(?P<file>[^\s()\"']{0,300}?(?:(?:site|dist)-packages/\w+/|torchinductor)[^\s()\"':,]{0,200})"
     r"|[( ](?P<source>[.~]*/[^\s()\"':,]{1,300}\.(?:cuh?|h|hpp|cc|cpp))[:(][0-9]+"
+    r"|, file (?P<asserted>\S[^\n\"',]{2,300}?\.(?:cuh?|h|hpp|cc|cpp)), line [0-9]+"
 )
 _SOURCE = re.compile(
     r"(?P<file>[\w./\\+~-]{1,300}\.(?:cuh?|hpp|h|inl|cpp|cc)) ?(?:\([0-9]+|:[0-9]+:[0-9]+: )"
@@ -312,11 +313,14 @@ def _of_traceback(folded: str) -> Origin | None:
 def _of_installed(folded: str) -> Origin | None:
     """By the installed file that the message itself names."""
     match = _INSTALLED.search(folded)
-    found = of_file(match["file"] or match["source"]) if match else None
-    if found and match and match["source"] and (found.owner is None or owners.is_common(found.owner)):
-        tree = owners.tree(match["source"])
-        return Origin(OPEN, _named(tree), f"{_short(match['source'])} is its file") if tree else None
-    return found and found._replace(world=COMPILER if found.owner is _INDUCTOR else OPEN)
+    if match is None:
+        return None
+    source = (match["source"] or match["asserted"] or "").replace("\\", "/")
+    found = of_file(match["file"] or source)
+    if source and (found.owner is None or owners.is_common(found.owner)):
+        tree = owners.tree(source)
+        return Origin(OPEN, _named(tree), f"{_short(source)} is its file") if tree else None
+    return found._replace(world=COMPILER if found.owner is _INDUCTOR else OPEN)
 
 
 def _named(tree: str) -> Owner:

@@ -66,7 +66,7 @@ _LIBRARIES = (
     _owner(r"(?i:flash_?infer)|max_frags_z|num_frags_[xyz]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)|\brunFmha|\bfmhaReduction\b|TllmGen\w+", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"\bcandle[-_]", "Candle", "huggingface/candle"),
-    _owner(r"TileSchedulerProtocol|\bflash::\w|\bSM ?[0-9]+\.x\b|\bis_sm(?:8x|75|80|90)\b|(?i:\bfa[234]\b)|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100|_ext)|flash-?attention(?!-v100| (?:kernel|code|back|forward|bwd|fwd|implement|style|algorithm|example)))", "FlashAttention", "Dao-AILab/flash-attention"),
+    _owner(r"TileSchedulerProtocol|This flash attention build|\bflash::\w|\bSM ?[0-9]+\.x\b|\bis_sm(?:8x|75|80|90)\b|(?i:\bfa[234]\b)|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100|_ext)|flash-?attention(?!-v100| (?:kernel|code|back|forward|bwd|fwd|implement|style|algorithm|example)))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|csrc/(?:apis/[./]*)?jit_kernels|jit/compiler\.hpp|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
     _owner(r"\bquack(?:_kernels)?\b", "QuACK", "Dao-AILab/quack"),

@@ -38,6 +38,7 @@ _LIBRARIES = (
     (r"cutlass::library", "of CUTLASS' instance library: link libcutlass (target cutlass_library)"),
     (r"cudnn|cask_cudnn", "of cuDNN, whose libraries are of one version"),
     (r"(?:c10|at|torch|caffe2)::|THP\w|aoti_torch_", _TORCHS),
+    (r"KGEN_CompilerRT_", "of Mojo's run time, which is the host's: the kernel calls what allocates or prints there (a List, a String, a size that is not known while compiling); make it an alias, or do it in the host's code"),
     (r"std::", "of the C++ library"),
 )  # fmt: skip
 _ANY = "not of a library that its name tells; most often it is a function of another file"
