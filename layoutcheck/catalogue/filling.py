@@ -53,7 +53,7 @@ _NO_CASE = "The assertion stands where none of the cases applies that the code h
 HERE = "; here "
 _STEPS = ("raised", "said", "condition", "llvm", "option", "illegal", "manager", "pass", "file")
 _CODE = re.compile(r"\w(?:<\w+>)?\([\w.]|::|&&")  # a condition as it stands in a source, and no message
-_CONDITIONS = ("condition", "static", "check", "expected", "native", "before", "said")
+_CONDITIONS = ("condition", "static", "check", "expected", "native", "before", "quoted", "said")
 _INNERMOST = "The innermost instantiation in your own file has the layouts and types that cause it"
 
 

@@ -100,7 +100,7 @@ _RANK = re.compile(r"\[(?:default|rank)?[0-9]+\]:")
 _TERMINALS = (72, 78, 79, 80, 100, 120, 132)  # columns
 _BOLD = re.compile(r"\*\*(.*)\*\*$")
 _HYPHEN = re.compile(r"(?<=\w)-\n(?=\w)")  # at which mail breaks a line, "site-" of "site-packages"
-_SUFFIX = re.compile(r"\s*[│┃║]\s*$")
+_BORDERS = "│┃║"  # of tmux and rich, at the end of a line
 _FRESH = re.compile(
     r"\s*(?:error\b|note:|suggestion:|Traceback|File \"|During handling|Caused exception|-->|=====)"
     r"|\s*(?:[0-9]+ )?\|"
@@ -272,7 +272,9 @@ def _strip(line: str) -> str:
                 line = line[found.end() :]
                 break
         else:
-            return _BOLD.sub(r"\1", _SUFFIX.sub("", line))
+            inside = line.rstrip()
+            bordered = inside.endswith(tuple(_BORDERS))
+            return _BOLD.sub(r"\1", inside.rstrip(_BORDERS).rstrip() if bordered else line)
 
 
 def _joined(lines: list[str], full: list[bool]) -> str:

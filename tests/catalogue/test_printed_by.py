@@ -310,3 +310,9 @@ def test_what_cutlass_prints_is_answered_without_the_lines_around_it(
 )
 def test_other_demands_are_no_assertions_of_cutlass(said: str) -> None:
     assert all(one.entry.name != "cpp.other-assertion" for one in answers(said))
+
+
+def test_a_condition_in_a_log_that_goes_on_behind_it_is_read() -> None:
+    said = "RuntimeError: Failed: Assertion error /w/csrc/deep_ep.cpp:629 'num_tokens % 8 == 0'"
+    (answer,) = answers(said + "\nloaded shard 7 of 900, 12.3 GiB in epoch 3" * 40)
+    assert answer.cause == "It must hold that num_tokens is a multiple of 8; here it does not."

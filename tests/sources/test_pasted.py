@@ -229,3 +229,7 @@ def test_an_error_beside_a_megabyte_of_printed_code_is_found(at: int) -> None:
     parts = ["".join(lines)]
     parts.insert(at, "error: unable to compute the following composition: (8,4):(4,1) o 6:2\n")
     assert outcome("".join(parts)) == "dsl.algebra-refused"
+
+
+def test_the_border_at_a_lines_end_is_left_out() -> None:
+    assert next(readings("│ error: x   │\n│ y ┃ \n│ z  ")).split("\n") == ["error: x", "y", "z  "]
