@@ -35,7 +35,7 @@ def _range(value: Value, deep: int) -> Range:
     if name in ("minsi", "minui", "maxsi", "maxui", "addi"):
         return _of_two(name, value, [_range(one, deep - 1) for one in op.operands])
     if name in _SAME:
-        return _range(op.operands[0], deep - 1)
+        return _held(_range(op.operands[0], deep - 1), value)
     if name in ("remsi", "remui", "andi") and last is not None and last > 0:
         return (1 - last if name == "remsi" else 0, last if name == "andi" else last - 1)
     if name == "select":
@@ -49,13 +49,18 @@ def _of_two(kind: str, value: Value, ranges: list[Range]) -> Range:
     """Of a sum, of one of two numbers, or of the smaller or the larger one."""
     (low, high), (other_low, other_high) = ranges
     if kind == "addi":
-        least = low + other_low
-        return (least, high + other_high) if least >= -_half(value) else (-_half(value) / 2, inf)
+        return _held((low + other_low, high + other_high), value)
     if kind == "minsi":
         return min(low, other_low), min(high, other_high)
     if kind == "minui" and max(low, other_low) >= 0:  # a negative number is the larger one
         return 0, min(top for bottom, top in ranges if bottom >= 0)
     return min(low, other_low), max(high, other_high)
+
+
+def _held(found: Range, value: Value) -> Range:
+    """Of a number that is cut to the bits of `value`: any, if not all of them fit."""
+    half = _half(value)
+    return found if -half <= found[0] and (found[1] < half or found[1] == inf) else (-half / 2, inf)
 
 
 def _half(value: Value) -> int:

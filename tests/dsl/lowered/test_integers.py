@@ -150,6 +150,10 @@ def test_a_number_of_numpy_is_divided_as_one_of_python(name: str) -> None:
         ("addi(%n, %c)", inf),
         ("addi(%at_most, %far)", inf),  # wraps around below
         ("addi(%remainder, %far)", 4 - (2**31 - 7)),
+        ("minsi(%over, %c)", 5),
+        ("addi(%over, %less)", inf),  # wrapped around above: no small number, for all that is known
+        ("index_cast(%wide_least)", inf),  # what is cut to 32 bits
+        ("index_cast(%wide_five)", 5),
         ("remsi(%n, %c)", 4),
         ("andi(%n, %c)", 5),
         ("select(%slt, %n, %c)", 5),
@@ -171,13 +175,17 @@ def test_what_constants_bound(made: str, bound: float) -> None:
         )
     )  # fmt: skip
     name, operands = made.rstrip(")").split("(")
-    kinds = "i1, i32, i32" if name == "select" else "i32, i32"
+    kinds = {"select": "i1, i32, i32", "index_cast": "i64"}.get(name, "i32, i32")
     text = f"""
         "func.func"() <{{function_type = (i32) -> (), sym_name = "f"}}> ({{
         ^bb0(%n: i32):
           %c = "arith.constant"() <{{value = 5 : i32}}> : () -> i32
           %less = "arith.constant"() <{{value = -3 : i32}}> : () -> i32
           %far = "arith.constant"() <{{value = {7 - 2**31} : i32}}> : () -> i32
+          %largest = "arith.constant"() <{{value = 2147483647 : i32}}> : () -> i32
+          %over = "arith.addi"(%largest, %c) : (i32, i32) -> i32
+          %wide_least = "arith.constant"() <{{value = -5000000000 : i64}}> : () -> i64
+          %wide_five = "arith.constant"() <{{value = 5 : i64}}> : () -> i64
           %at_most = "arith.minsi"(%n, %c) : (i32, i32) -> i32
           %remainder = "arith.remsi"(%n, %c) : (i32, i32) -> i32
           {compared}
