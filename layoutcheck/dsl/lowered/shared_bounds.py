@@ -109,8 +109,7 @@ def leaving(kernel: Kernel, widest_bytes: int, boxes: Mapping[str, int], views: 
     judged = _Judged(kernel, known, widest_bytes, boxes, views)
     judged.block_0()
     _mixed(judged.found)
-    if len(judged.alone) > 1 and any(judged.found.faults.values()):
-        judged.claimed()
+    judged.claimed()
     judged.without_base()
     judged.elsewhere()
     judged.counted()
@@ -148,13 +147,9 @@ class _Judged:
 
     def claimed(self) -> None:
         """What leaves its allocation as its view spans it is a fault only if a value gets lost by it."""
-        found, spans = self.found, self.views.spans
-        meant = {
-            (name, fault.side)
-            for name, faults in found.faults.items()
-            for fault in faults
-            if fault.kind == "leaves" and spans.get((name, SIDES.index(fault.side)), 0) > fault.other
-        }
+        found = self.found
+        faults = ((name, fault) for name, many in found.faults.items() for fault in many)
+        meant = {(name, fault.side) for name, fault in faults if self._meant(name, fault)}
         if not meant:
             return
         touched = list(self._touched())
@@ -164,6 +159,11 @@ class _Judged:
                 fault = next(one for one in found.faults[name] if one.side == where)
                 found.faults[name] = [one for one in found.faults[name] if one is not fault]
                 found.unchecked.setdefault(name, _touches(fault, TOGETHER))
+
+    def _meant(self, name: str, fault: LoweredFault) -> bool:
+        """Whether it leaves one of several allocations as its view spans it."""
+        wide = self.views.spans.get((name, SIDES.index(fault.side)), 0) > fault.other
+        return fault.kind == "leaves" and len(self.alone) > 1 and wide
 
     def _touched(self) -> Iterator[Touch]:
         """What is done in all allocations, as if they were the members of one struct."""
@@ -211,7 +211,9 @@ class _Judged:
             for fault in (one for one in faults if one.side not in known):
                 number, thread = divmod(fault.thread, how.threads)
                 block = str(blocks[number]).replace(" ", "")
-                if how.rests == "static":
+                if how.rests == "static" and self._meant(name, fault):
+                    found.unchecked.setdefault(name, _touches(fault, TOGETHER))
+                elif how.rests == "static":
                     told = replace(fault, thread=thread, block=block, base=0)
                     found.faults.setdefault(name, []).append(told)
                     found.counted.update({(name, fault.side)} & there.counted)
@@ -372,10 +374,8 @@ def _in_shared(
     """(side, op, bytes, address) of what an access does in the block's shared memory, or in a peer's."""
     if access.op in _LATE:
         size = access.size or box_bytes
-        for side, space, address in (
-            (1, access.space, access.address),
-            (0, access.second_space, access.second),
-        ):
+        sides = (1, access.space, access.address), (0, access.second_space, access.second)
+        for side, space, address in sides:
             if space in ("smem", "dsmem") and size and address is not None:
                 side = 0 if access.op == "tma.store" else side
                 yield side, access.op, size, spaces.in_object(space, address)[1]

@@ -26,6 +26,7 @@ _FIELD = re.compile(r'"([^":]*):([0-9]+):([0-9]+)"')
 _BYTES = re.compile(r'"([0-9]+):1"')
 _OFFSET = re.compile(r'!cute\.int_tuple<"([0-9]+)">')
 _SHARED = re.compile(r'!cute\.(?:ptr|memref)<[^"]*\bsmem\b')
+_COMPOSED = re.compile(r'"S<[0-9,]+> o 0 o ')
 _POINTER = re.compile(r"!llvm\.ptr<[37]>")
 _STORES = re.compile(r"store|mbarrier")
 
@@ -100,11 +101,14 @@ def _views(value: Value) -> Iterator[Value]:
 
 
 def _span(view: Value) -> int:
-    """The bytes that a view's layout spans; 0 for a pointer, and for extents of run time."""
+    """The bytes that a view's layout spans; 0 for a pointer, and for extents of run time.
+
+    A swizzle that the layout is composed with, as one that the pointer has, does not count.
+    """
     if not view.type.startswith("!cute.memref"):
         return 0
     try:
-        memref = parse_memref(view.type)
+        memref = parse_memref(_COMPOSED.sub('"', view.type))
         end = cosize(memref.layout)
     except InputError:
         return 0
