@@ -59,8 +59,10 @@ def _of_two(kind: str, value: Value, ranges: list[Range]) -> Range:
 
 def _held(found: Range, value: Value) -> Range:
     """Of a number that is cut to the bits of `value`: any, if not all of them fit."""
-    half = _half(value)
-    return found if -half <= found[0] and (found[1] < half or found[1] == inf) else (-half / 2, inf)
+    low, half = found[0], _half(value)
+    if -half <= low and found[1] < half:
+        return found
+    return min(low, -half / 2) if low >= -half else -half / 2, inf
 
 
 def _half(value: Value) -> int:
