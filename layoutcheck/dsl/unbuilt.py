@@ -202,7 +202,7 @@ def _missed(frame: FrameType | None) -> bool:
 
 @lru_cache(maxsize=1024)
 def _guards(file: str) -> tuple[range, ...]:
-    """The lines of a file in the bodies of `try` that catch a failed import."""
+    """The lines of a file in the bodies of `try` and of `suppress` that catch a failed import."""
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -210,7 +210,8 @@ def _guards(file: str) -> tuple[range, ...]:
     return tuple(
         range(node.body[0].lineno, (node.body[-1].end_lineno or node.body[-1].lineno) + 1)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Try) and any(_catches(one) for one in node.handlers)
+        if (isinstance(node, ast.Try) and any(_catches(one) for one in node.handlers))
+        or (isinstance(node, ast.With) and any(_suppresses(one.context_expr) for one in node.items))
     )
 
 
@@ -222,6 +223,11 @@ def _catches(handler: ast.ExceptHandler) -> bool:
     if any(isinstance(one, ast.Raise) for one in ast.walk(handler)):
         return False  # it only says it otherwise
     return handler.type is None or any(name in _READY for name in _names(handler.type))
+
+
+def _suppresses(call: ast.expr) -> bool:
+    called = isinstance(call, ast.Call) and "suppress" in _names(call.func)
+    return called and any(name in _READY for one in call.args for name in _names(one))
 
 
 def _names(kind: ast.expr) -> Iterator[str]:
