@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TypeGuard
 
@@ -25,7 +25,13 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _ASKING = ("usefixtures", "getfixturevalue")  # of pytest
 _LAZY = ("lazy_fixture", "lf", "fixture_ref")  # of pytest-lazy-fixture, pytest-lazy-fixtures, pytest-cases
-_RUNNING = ("pytest_sessionstart", "pytest_runtest", "pytest_pyfunc_call", "pytest_fixture_setup")
+_RUNNING = (
+    "pytest_sessionstart",
+    "pytest_generate_tests",
+    "pytest_runtest",
+    "pytest_pyfunc_call",
+    "pytest_fixture_setup",
+)
 ANY = "*"
 
 
@@ -94,10 +100,11 @@ def outline(raw: bytes) -> Outline:
     main = any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in tree.body)
     compiling = {node.name for node in tree.body if _compiles(node, exports)}
     calls = {name for node in tree.body for name in _calls(node, exports, compiling)}
-    takes = {each.arg for node in tree.body for each in _parameters(node)} | set(asked_for(tree))
-    gives = tuple((name, _used(node, exports)) for node in tree.body for name in _given(node))
-    always = tuple(name for node in tree.body if of_every_test(node) for name in _given(node))
-    plugins = {name for node in tree.body for name in _plugins(_assigned(node, "pytest_plugins"))}
+    every = list(_statements(tree.body))
+    takes = {each.arg for node in every for each in _parameters(node)} | set(asked_for(tree))
+    gives = tuple((name, _used(node, exports)) for node in every for name in _given(node))
+    always = tuple(name for node in every if of_every_test(node) for name in _given(node))
+    plugins = {name for node in every for name in _plugins(_assigned(node, "pytest_plugins"))}
     return Outline(
         tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main, tuple(sorted(calls)),
         tuple(sorted(takes)), gives, always, tuple(sorted(plugins)),
@@ -114,6 +121,16 @@ def _by_lines(text: str) -> Outline:
     kernels = any(name.startswith("cutlass.") for name in names)
     main = "__main__" in text
     return Outline(tuple(sorted(names)), (), kernels, True, main)
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a file, also those that a condition, a `try` or a `with` holds."""
+    for node in body:
+        yield node
+        if isinstance(node, (ast.If, ast.Try, ast.With)):
+            yield from _statements(each for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt))
+            handlers = node.handlers if isinstance(node, ast.Try) else []
+            yield from _statements(each for handler in handlers for each in handler.body)
 
 
 def _is_tests(node: ast.stmt) -> bool:
@@ -167,7 +184,8 @@ def _used(node: ast.stmt, exports: dict[str, str]) -> tuple[str, ...]:
     """What a fixture or a hook uses, as in `Outline.gives`; of a hook that only prepares, the fixtures."""
     found = {f"@{name}" for name in asked_for(node)}
     if isinstance(node, _FUNCTIONS):
-        found |= {f"@{each.arg}" for each in node.args.args} if fixture_of(node) else set()
+        given = (*node.args.args, *node.args.kwonlyargs)
+        found |= {f"@{each.arg}" for each in given} if fixture_of(node) else set()
         if node.name.startswith("pytest_") and not node.name.startswith(_RUNNING):
             return tuple(sorted(found))
     for each in ast.walk(node):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from configparser import ConfigParser, Error
@@ -80,6 +81,8 @@ def _plugins(options: Sequence[str]) -> Iterator[str]:
 
 
 def _words(given: Any) -> tuple[str, ...]:
-    """Words of a text, as a shell splits them, or a list of them."""
-    words = shlex.split(given) if isinstance(given, str) else given if isinstance(given, list) else []
+    """Words of a text, as a shell splits them, or a list of them; none where a shell cannot split it."""
+    words = given if isinstance(given, list) else []
+    with contextlib.suppress(ValueError):  # a quotation that does not end: pytest refuses it, too
+        words = shlex.split(given) if isinstance(given, str) else words
     return tuple(word for word in words if isinstance(word, str))

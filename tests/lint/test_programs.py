@@ -179,6 +179,11 @@ TAKEN = f"{CONFTEST}@pytest.fixture\ndef built(): return f\n"
         (f"{TAKEN}def pytest_collection_modifyitems(items):\n"
          " for item in items: item.add_marker(pytest.mark.usefixtures('built'))\n", "def test_it(): ...\n"),
         (f"{CONFTEST}def pytest_runtest_setup(item): f(1)\n", "def test_it(): ...\n"),
+        (f"{CONFTEST}def pytest_generate_tests(metafunc): f(1)\n", "def test_it(): ...\n"),
+        (f"{TAKEN}@pytest.fixture\ndef other(*, built): ...\n", "def test_it(*, other): ...\n"),
+        (f"{CONFTEST}try:\n if f:\n  @pytest.fixture\n  def built(): f(1)\nexcept OSError: ...\n",
+         "def test_it(built): ...\n"),
+        ("try:\n import no\nexcept ImportError:\n pytest_plugins = ['plugin']\n", "def test_it(): ...\n"),
         ("import ops\nops.f(1)\n", "def test_it(): ...\n"),
         ("from make import made\nbuilt = made('built')\n", "def test_it(built): ...\n"),
         ("from plugin import warm\n", "def test_it(): ...\n"),
@@ -192,6 +197,7 @@ TAKEN = f"{CONFTEST}@pytest.fixture\ndef built(): return f\n"
         ("[pytest]\nusefixtures = built\naddopts = -q -p plain\n", "def test_it(): ...\n"),
         ("[pytest]\naddopts = -p plugin\n", "def test_it(): ...\n"),
         ("[pytest]\naddopts = -v -pplugin\n", "def test_it(): ...\n"),
+        ("[pytest]\naddopts = -m 'no end\nusefixtures = built\n", f"{TAKEN}def test_it(): ...\n"),
     ],
 )  # fmt: skip
 def test_fixtures_that_no_parameter_names_are_followed(tmp_path: Path, conftest: str, test: str) -> None:
