@@ -94,7 +94,7 @@ def test_ptxas_refuses_the_attributes_that_the_model_says(dsl: Session) -> None:
         ("r2g", 32, "mem_order = acquire mem_scope = sys"),
         ("s2r", 32, "mem_order = acq_rel mem_scope = gpu"), ("r2s", 32, "mem_order = sc mem_scope = gpu"),
         ("g2r", 32, "mem_order = mmio mem_scope = gpu"), ("g2r", 128, "mem_order = mmio mem_scope = sys"),
-        ("s2r", 32, "mem_order = mmio mem_scope = sys"),
+        ("g2r f16", 64, "mem_order = mmio mem_scope = sys"), ("s2r", 32, "mem_order = mmio mem_scope = sys"),
         ("g2r", 32, "mem_order = volatile l1_cache_evict_priority = evict_last"),
         ("g2r", 128, "l1_cache_evict_priority = evict_first load_cache_mode = streaming"),
         ("r2g", 128, "l1_cache_evict_priority = no_allocate store_cache_mode = write_through"),
@@ -104,18 +104,18 @@ def test_ptxas_refuses_the_attributes_that_the_model_says(dsl: Session) -> None:
         ("g2r", 32, "mem_order = acquire mem_scope = gpu"),
         ("r2g", 32, "mem_order = release mem_scope = sys"),
         ("g2r", 32, "mem_order = mmio mem_scope = sys"), ("r2s", 128, "mem_order = volatile"),
+        ("g2r f16", 32, "mem_order = mmio mem_scope = sys"), ("g2r f64", 64, "mem_order = mmio mem_scope = sys"),
         ("g2r", 128, "mem_order = relaxed mem_scope = gpu l1_cache_evict_priority = evict_last"),
         ("g2r", 128, "l2_prefetch_size = size_256b load_cache_mode = streaming"),
         ("r2g", 128, "l1_cache_evict_priority = no_allocate store_cache_mode = none"),
     )  # fmt: skip
     copies = []
-    for kind, bits, attributes in (*wrong, *right):
-        atom = parse_atom(f"!cute_nvgpu.atom.{kind}<f32 copy_bits = {bits} {attributes}>")
+    for moves, bits, attributes in (*wrong, *right):
+        kind, element = moves.split() if " " in moves else (moves, "f32")
+        atom = parse_atom(f"!cute_nvgpu.atom.{kind}<{element} copy_bits = {bits} {attributes}>")
         names = {"g": "gmem", "s": "smem", "r": "rmem"}
-        sides = (
-            parse_memref(f'!cute.memref<f32, {names[at]}, align<16>, "({bits // 32}):(1)">')
-            for at in (kind[0], kind[2])
-        )
+        view = f'align<16>, "({bits // int(element[1:])}):(1)">'
+        sides = (parse_memref(f"!cute.memref<{element}, {names[at]}, {view}") for at in (kind[0], kind[2]))
         copies.append(Copy(atom, *sides))
     fails = [bool(one.error) for one in lower(copies, "sm_90a", session=dsl)]
     assert fails == [True] * len(wrong) + [False] * len(right)

@@ -110,7 +110,7 @@ def test_what_no_tiled_copy_has_is_refused(more: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("pred", [None, "(2):(1)"])
 def test_a_wait_of_another_block_never_ends_whatever_a_predicate_says(pred: str | None) -> None:
-    """An H200 hung so on a copy with a predicate, called legal (docs/evidence/cluster_seed_2515.json)."""
+    """An H200 hung so on a copy with a predicate, called legal."""
     copy = {
         "src": "((2,2)):((1,2))",
         "dst": "((2,2)):((1,2))",
