@@ -223,6 +223,8 @@ ODD = [  # found by random copies that the generators of these tests never drew
         "f32 rmem ((2,2),1,4):((0,0),0,0)",
     ),
     ("s2s", *("i8 smem align<16> ((1,16),4):((0,1),16)",) * 2, "i2 rmem (16,4):(0,0)"),  # which vanishes
+    ("s2s", *("i8 smem align<16> ((1,16),4):((0,1),16)",) * 2, "i4 rmem (16,4):(0,0)"),
+    ("s2s", *("i8 smem align<16> ((1,16),4):((0,1),16)",) * 2, "f16 rmem (16,4):(0,0)"),
     ("0", *("i4 gmem align<16> ((8,2)):((1,10))",) * 2, None),
     (
         "0",
