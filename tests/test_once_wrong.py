@@ -52,3 +52,9 @@ def test_ldmatrix_turns_no_tile_whose_rows_are_no_multiple_of_16_bytes() -> None
         pair = (side.format(f"64,{columns}", columns) for side in sides)
         fixes = lc.check(*pair, "cp.async", bits=64, thr="(32,1):(1,1)", val="(1,4)").fixes
         assert ("transpose-in-ldmatrix" in [fix.strategy for fix in fixes]) == offered
+
+
+def test_strides_of_booleans_are_told_in_the_bytes_that_they_are_stored_in() -> None:
+    sides = (f'!cute.memref<i1, {space}, align<16>, "(8):(16)">' for space in ("gmem", "smem"))
+    (finding,) = lc.check(*sides, "universal", bits=8).findings
+    assert "stride 16: its neighbours are 16 B apart" in finding.message

@@ -235,7 +235,9 @@ def test_plugins_that_only_pytest_knows_are_said(
     tmp_path: Path, conftest: str, test: str, said: bool
 ) -> None:
     """Where tests may be missing for them; what is not used is not followed."""
-    for path, text in {"ops.py": KERNEL, "tests/conftest.py": conftest, "tests/test_a.py": test}.items():
+    unnamed = f"{CONFTEST}@pytest.fixture(autouse=True)\ndef warm(): f(1)\n"
+    files = {"ops.py": KERNEL, "other.py": unnamed, "tests/conftest.py": conftest, "tests/test_a.py": test}
+    for path, text in files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     told: list[str] = []

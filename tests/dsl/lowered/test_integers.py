@@ -144,6 +144,7 @@ def test_a_number_of_numpy_is_divided_as_one_of_python(name: str) -> None:
         ("minui(%n, %less)", inf),  # a negative number is a large one without its sign
         ("minui(%at_most, %c)", 5),
         ("minui(%at_most, %at_most)", 5),
+        ("minui(%remainder, %c)", 5),  # a remainder may be negative
         ("addi(%at_most, %c)", 10),
         ("addi(%at_most, %less)", 2),
         ("addi(%at_most, %at_most)", 10),
