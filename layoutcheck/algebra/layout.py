@@ -106,7 +106,8 @@ class Layout(Drawable):
     @property
     def is_static(self) -> bool:
         """Whether no extent and no stride is a run-time value."""
-        return all(map(_static_leaf, inttuple.flatten((self.shape, self.stride))))
+        leaves = inttuple.flatten((self.shape, self.stride))
+        return not any(isinstance(one.value if isinstance(one, Basis) else one, Dynamic) for one in leaves)
 
 
 def _tree(value: Any, what: str, *leaves: type) -> Any:
@@ -122,10 +123,6 @@ def _tree(value: Any, what: str, *leaves: type) -> Any:
 _new: Any = object.__new__
 _set_shape: Any = vars(Layout)["shape"].__set__
 _set_stride: Any = vars(Layout)["stride"].__set__
-
-
-def _static_leaf(leaf: Any) -> bool:
-    return not isinstance(leaf.value if isinstance(leaf, Basis) else leaf, Dynamic)
 
 
 def text(t: Any) -> str:

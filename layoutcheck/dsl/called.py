@@ -50,8 +50,8 @@ class Benchmarks:
 
     def keep(self, places: Iterable[str]) -> bool:
         """Whether the module that was built, whose operations stand at these places, is to be judged."""
-        stacks = (filter(_own, _LINE.findall(place)) for place in places)  # the innermost frame first
-        lines = {next(stack, ("", "")) for stack in stacks}
+        stacks = map(_LINE.findall, places)  # the innermost frame first
+        lines = {next((line for line in stack if not in_library(line[0])), ("", "")) for stack in stacks}
         new = not lines <= self._lines
         self._lines |= lines
         built, fruitless = self._built.get(self._code, (0, 0))
@@ -59,10 +59,6 @@ class Benchmarks:
         self._built[self._code] = built + 1, 0 if kept else fruitless + 1
         self.spared += not kept
         return kept
-
-
-def _own(line: tuple[str, str]) -> bool:
-    return not in_library(line[0])
 
 
 benchmarks = Benchmarks()  # of this process

@@ -113,7 +113,8 @@ class Work:
         make = self.torch.zeros if _numel(named.get("size", args)) <= HUGE else self.torch.empty
         if name == "randint":
             named.setdefault("dtype", self.torch.int64)
-        return make(*_shape(name, args, named), **_factory(named))
+        kept = {key: named[key] for key in ("dtype", "device", "requires_grad", "layout") if key in named}
+        return make(*_shape(name, args, named), **kept)
 
     def _zero(self, made: Any) -> Any:
         """Memory that nothing sets, of a kernel's result mostly: a program that looks finds no NaN there.
@@ -187,7 +188,3 @@ def _shape(name: str, args: Any, named: Any) -> tuple[Any, ...]:
     if name == "randint":
         return (next(a for a in args if isinstance(a, (tuple, list))),)
     return tuple(args)
-
-
-def _factory(named: Any) -> dict[str, Any]:
-    return {key: named[key] for key in ("dtype", "device", "requires_grad", "layout") if key in named}

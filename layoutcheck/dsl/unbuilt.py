@@ -189,10 +189,10 @@ def _asking(frame: FrameType | None, root: Path) -> FrameType | None:
 def _missed(frame: FrameType | None) -> bool:
     """Whether somebody on the way to an import is ready for a module that is missing."""
     while frame is not None:
-        code = frame.f_code
+        file = frame.f_code.co_filename
         if frame.f_globals.get("__name__") in ("importlib.util", "_pytest.outcomes"):
             return True
-        if not code.co_filename.startswith("<") and _guarded(code.co_filename, frame.f_lineno):
+        if not file.startswith("<") and any(frame.f_lineno in lines for lines in _guards(file)):
             return True
         frame = frame.f_back
         if frame is not None and frame.f_globals.get("__name__") in ("_pytest.python", "runpy"):
@@ -213,10 +213,6 @@ def _guards(file: str) -> tuple[range, ...]:
         if (isinstance(node, ast.Try) and any(_catches(one) for one in node.handlers))
         or (isinstance(node, ast.With) and any(_suppresses(one.context_expr) for one in node.items))
     )
-
-
-def _guarded(file: str, line: int) -> bool:
-    return any(line in lines for lines in _guards(file))
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:

@@ -48,8 +48,9 @@ def _mbarrier(world: World, problem: Problem, first: Party, second: Party) -> No
     mbarrier = first.event.number_of(1, first.thread) & 0xFFFFFF
     waits = [
         event
-        for event in _before(world, second)
-        if event.meaning.kind in ("mbar_wait", "mbar_token")
+        for event in of_warp(world, second)
+        if event.number < second.event.number
+        and event.meaning.kind in ("mbar_wait", "mbar_token")
         and event.number_of(0, second.thread) & 0xFFFFFF == mbarrier
     ]
     problem.facts["cause"] = "early-wait" if waits else "no-wait"
@@ -83,10 +84,6 @@ def _reader(world: World, problem: Problem, first: Party, second: Party) -> None
 def _between(world: World, first: Party, second: Party) -> list[Event]:
     """Events of the first party's warp after its own, and before the second's where one program has both."""
     return [e for e in of_warp(world, first) if first.event.number < e.number < second.event.number]
-
-
-def _before(world: World, party: Party) -> list[Event]:
-    return [event for event in of_warp(world, party) if event.number < party.event.number]
 
 
 def of_warp(world: World, party: Party) -> list[Event]:

@@ -20,7 +20,6 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.types import SHARED, parse_type
 from layoutcheck.order.contents import stored
 from layoutcheck.order.events import WatchedKernel
-from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.never_written import reached, unseen
 from layoutcheck.order.own_values import behind
 from layoutcheck.order.problems import Party, Problem
@@ -48,7 +47,9 @@ def never_read(kernel: WatchedKernel, blocks: list[Watched]) -> list[Problem]:
             stores.setdefault(event.meaning.op, []).append(event)
     if not stores or not kinds.isdisjoint(_OTHERS) or unseen(kernel):
         return []
-    loads = {op for op, m in kernel.meanings.items() if any(_loads(one) for one in m.all)}
+    loads = {
+        op for op, m in kernel.meanings.items() if any(x.kind == "read" and x.space != "gmem" for x in m.all)
+    }
     near = [
         one for one in block.events if one.meaning.kind in ("read", "write") and one.meaning.space != "gmem"
     ]
@@ -63,10 +64,6 @@ def never_read(kernel: WatchedKernel, blocks: list[Watched]) -> list[Problem]:
         if last is not None and (last.second is not None or told[0] is not None) and not _meant(last):
             found.append(last)
     return found
-
-
-def _loads(meaning: Meaning) -> bool:
-    return meaning.kind == "read" and meaning.space != "gmem"
 
 
 def _together(block: Watched) -> bool:

@@ -84,13 +84,10 @@ def unseen(kernel: WatchedKernel) -> bool:
     return any(
         any(space_of(v) in _SHARED for v in op.operands if parse_type(v.type).kind == "pointer")
         for op in kernel.operation.walk()
-        if op not in kernel.meanings and (is_memory(op) or op.name == "llvm.call") and not _reads_only(op)
+        if op not in kernel.meanings and (is_memory(op) or op.name == "llvm.call")
+        if op.name not in ("llvm.load", "llvm.store")  # of registers in memory
+        if not op.name.startswith("nvvm.tcgen05.")  # of tensor memory
     )
-
-
-def _reads_only(op: Operation) -> bool:
-    """Whether it is a plain access that was left out: of registers in memory, or of tensor memory."""
-    return op.name in ("llvm.load", "llvm.store") or op.name.startswith("nvvm.tcgen05.")
 
 
 class _Written:

@@ -48,16 +48,13 @@ def render_json(run: Confirmed, style: Style) -> str:
 
 def render(run: Confirmed, style: Style) -> str:
     """The run for eyes: which machine it was, the table, what was not run, and every disagreement."""
-    blocks = [[line] for line in _failures(run, style)]
+    error = style("error", "bold", "red")
+    blocks = [[f"{error}: {one.subject}: {one.error}"] for one in run.failures]
     if run.found:
         blocks += [_machine(run, style), _table(run, style), _summary(run, style)]
     blocks += [[f"{style('not as expected', 'bold', 'red')}: {text}" for text in run.surprises]]
     blocks += [_alarm(i, one, run, style) for i, one in enumerate(run.found) if one.disagrees]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
-
-
-def _failures(run: Confirmed, style: Style) -> list[str]:
-    return [f"{style('error', 'bold', 'red')}: {one.subject}: {one.error}" for one in run.failures]
 
 
 def _is_gpu(run: Confirmed) -> bool:

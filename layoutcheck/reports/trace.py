@@ -23,7 +23,6 @@ from layoutcheck.sources.traced import (
     UNCOMPILED,
     Distinct,
     Trace,
-    TracedCopy,
     TraceFailure,
     address_sources,
     in_lines,
@@ -217,7 +216,7 @@ def summary(judged: JudgedTrace) -> dict[str, Any]:
         "bounded_if": _tally(one.bounded_if for one in trace.copies),
         "weak_bases": _weak_bases(judged),
         "unbounded": _tally(one.unbounded for one in trace.copies),
-        "untold": dict(Counter(filter(None, map(_untold, trace.copies)))),
+        "untold": _tally(one.addresses.untold for one in trace.copies if one.addresses is not None),
         "causes": [
             {
                 "where": asdict(cause.where),
@@ -235,10 +234,6 @@ def summary(judged: JudgedTrace) -> dict[str, Any]:
 def _tally(reasons: Iterable[str]) -> dict[str, int]:
     """How often each reason is given, the most frequent first."""
     return dict(Counter(filter(None, reasons)).most_common())
-
-
-def _untold(copy: TracedCopy) -> str:
-    return "" if copy.addresses is None else copy.addresses.untold
 
 
 def tiers(counts: dict[str, int]) -> str:

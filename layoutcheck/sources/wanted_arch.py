@@ -29,7 +29,7 @@ def other_arch(trace: Trace, arch: str) -> str:
     if trace.kernels or trace.failures:
         return ""
     named = {each for _, reason in trace.skipped for each in _named(reason)}
-    return "" if arch in named else min(named, key=_generation, default="")
+    return "" if arch in named else min(named, key=lambda one: int(one.strip("sm_af")), default="")
 
 
 def without_refusals(trace: Trace) -> Trace:
@@ -43,7 +43,3 @@ def _named(reason: str) -> Iterable[str]:
     for major, minor in _SKIPPED.findall(reason):
         yield f"sm_{major}{minor}a"
     yield from (arch for name, arch in _NAMES.items() if name in reason.lower())
-
-
-def _generation(arch: str) -> int:
-    return int(arch.strip("sm_af"))

@@ -92,7 +92,8 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     for memref in (copy.src, copy.dst):
         refuse_inside_bytes(memref)
     align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
-    run_bytes = math.gcd(*(_run_bytes(v_mode(m.layout), bits) for m in (copy.src, copy.dst)))
+    runs = (_leading_run(_by_stride(v_mode(m.layout))) for m in (copy.src, copy.dst))
+    run_bytes = math.gcd(*(run * bits // 8 for run in runs))  # one below a byte counts as 0
     if atom.width_bits:
         n = atom.width_bits // bits
         refuse_chunks(copy, n)
@@ -161,11 +162,6 @@ def _by_stride(v: Layout) -> list[tuple[Any, Any]]:
     return sorted(
         _leaves(v), key=lambda leaf: leaf[1] if isinstance(leaf[1], int) and leaf[1] > 0 else math.inf
     )
-
-
-def _run_bytes(v: Layout, bits: int) -> int:
-    """The run in bytes, which counts as 0 below a byte."""
-    return _leading_run(_by_stride(v)) * bits // 8
 
 
 def _contiguous(v: Layout) -> int:

@@ -36,17 +36,13 @@ def refusal(
 
     `passed` is the answer of the first passes. Raises DslUnavailable.
     """
-    if not _fails(passed):
+    if "died" not in passed and not str(passed.get("problem", "")).startswith("the passes fail"):
         return None
     bare = without_locations(text)
     answer = session.ask("compile", [{"module": bare, "arch": arch}], timeout)[0]
     if "died" not in answer and not answer["error"]:
         return None
     return Refusal(_message(answer), _culprit(bare, session, timeout))
-
-
-def _fails(answer: dict[str, Any]) -> bool:
-    return "died" in answer or str(answer.get("problem", "")).startswith("the passes fail")
 
 
 def _message(answer: dict[str, str]) -> str:

@@ -34,7 +34,7 @@ from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.machine.banks import LOAD, MATRIX, OFF, STORE
 from layoutcheck.machine.cp_async import bypasses, cached
 from layoutcheck.machine.sectors import sectors
-from layoutcheck.sources.mlir import Operation, without_locations
+from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import Frame
 from layoutcheck.sources.traced_module import TracedModule
 
@@ -170,7 +170,7 @@ class _Counted:
         self._threads = how.threads
         warps = -(-self.how.threads // WARP)
         self._weights = np.repeat(np.array([weight for _, weight in chosen], np.int64), warps)
-        machine, flow = prepare(self.grid.kernel, how, recorded=_recorded)
+        machine, flow = prepare(self.grid.kernel, how, recorded=lambda op: tag(op) if is_memory(op) else "")
         flow.turns = Turns(every=True)
 
         def seen(access: Recorded) -> None:
@@ -272,7 +272,3 @@ def _weighted(how: Launch) -> Iterator[tuple[tuple[int, int, int], int]]:
             n - 3 if n > 4 and i == n // 2 else 1 for i, n in zip(index, how.grid, strict=True)
         )
         yield index, weight
-
-
-def _recorded(op: Operation) -> str:
-    return tag(op) if is_memory(op) else ""

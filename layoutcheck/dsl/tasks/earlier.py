@@ -74,12 +74,9 @@ def as_later(lowered: str, functions: dict[str, str]) -> str:
 
     for new, old in _HELD.items():
         lowered = lowered.replace(old, new)
-    lowered = _TRANSACTION.sub(_transaction, _OF_SHARED.sub(r"\1", lowered))
+    lowered = _OF_SHARED.sub(r"\1", lowered)
+    lowered = _TRANSACTION.sub(lambda match: match[1].replace("arrive_", "arrive."), lowered)
     return _OPERATION.sub(operation, _FUNCTION.sub(function, lowered))
-
-
-def _transaction(match: re.Match[str]) -> str:
-    return match[1].replace("arrive_", "arrive.")
 
 
 def unfit(lowered: str) -> dict[str, str]:

@@ -58,7 +58,8 @@ def _calls_of(source: Source, compiled: Call) -> Iterator[Hit]:
     }
     if not names:
         return
-    options = " ".join(each.value for each in ast.walk(compiled.node) if _is_text(each))  # type: ignore[attr-defined]
+    constants = (each.value for each in ast.walk(compiled.node) if isinstance(each, ast.Constant))
+    options = " ".join(each for each in constants if isinstance(each, str))
     tvm = "tvm-ffi" in options
     promised = [_promise(source, scope, argument) for argument in compiled.node.args[1:]]
     for node in resolve.statements(scope):
@@ -76,10 +77,6 @@ def _calls_of(source: Source, compiled: Call) -> Iterator[Hit]:
                     f"slice: assert {pointer}.data_ptr() % {align[0]} == 0, or promise it here too, which checks it.",
                     {"assumed_align": align[0], "pointer": pointer},
                 )
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _promise(source: Source, scope: Scope, node: ast.expr) -> tuple[int, str] | None:

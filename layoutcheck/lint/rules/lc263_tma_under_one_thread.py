@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
-from layoutcheck.lint.scopes import Call, Scope
+from layoutcheck.lint.scopes import Scope
 from layoutcheck.lint.source import Source
 
 
@@ -41,7 +41,7 @@ def find(source: Source) -> Iterator[Hit]:
             (test.node for test in call.tests if test.holds and _one_thread(source, call.scope, test.node)),
             None,
         )
-        if one is None or not _is_load(call):
+        if one is None or call.argument(None, "tma_bar_ptr") is None:  # which a TMA load has
             continue
         condition = source.in_one_line(one)[:60]
         yield Hit(
@@ -51,11 +51,6 @@ def find(source: Source) -> Iterator[Hit]:
             "warp_idx), without elect_one.",
             {"condition": condition},
         )
-
-
-def _is_load(call: Call) -> bool:
-    """Whether the copy has a TMA load's barrier."""
-    return call.argument(None, "tma_bar_ptr") is not None
 
 
 def _one_thread(source: Source, scope: Scope, test: ast.expr) -> bool:

@@ -107,15 +107,12 @@ def _proved(call: Call, *asked: str) -> int:
 def _demands(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
     """Conditions that hold (True) or do not hold (False) after a statement."""
     if isinstance(statement, ast.Assert):
-        parts = statement.test.values if _is_and(statement.test) else [statement.test]  # type: ignore[attr-defined]
+        test = statement.test
+        parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
         for part in parts:
             yield part, True
     elif isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], ast.Raise):
         yield statement.test, False
-
-
-def _is_and(test: ast.expr) -> bool:
-    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
 
 
 def _multiple(scope: Scope, test: ast.expr, holds: bool, asked: tuple[str, ...]) -> int:

@@ -47,8 +47,8 @@ def where_bytes(problem: Problem) -> str:
 
 def two(problem: Problem, places: Sequence[KernelPlace]) -> str:
     """Both parties in one sentence each."""
-    first, second = places[0], places[1]
-    return f"{_capital(does(first))}; {does(second)}; both access {where_bytes(problem)}."
+    first, second = map(does, places[:2])
+    return f"{first[:1].upper()}{first[1:]}; {second}; both access {where_bytes(problem)}."
 
 
 def alone(places: Sequence[KernelPlace], whose: str) -> str:
@@ -59,10 +59,6 @@ def alone(places: Sequence[KernelPlace], whose: str) -> str:
         return ""
     by = " an atomic operation," if first.what != second.what else ""
     return f"Missing: a place for each {whose},{by} or a condition by which one {whose} does it."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def same_warp(problem: Problem) -> bool:
