@@ -100,11 +100,16 @@ def moved(given: cute.Tensor, out: cute.Tensor, n: Int32, how: Constexpr):
     shared = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(64), 16)
     shared[thread] = given[thread]
     arch.sync_threads()
-    after = shared[thread // 32 * 32 + 31 * (how - 3) if const_expr(how > 2) else thread ^ 1]  # loaded
+    after = shared[thread // 32 * 32 + 31 * (how - 3) if const_expr(how in (3, 4)) else thread ^ 1]  # loaded
     if const_expr(how == 0):
         arch.sync_warp()
     elif const_expr(how == 2):
         after = arch.warp_redux_sync(after, "add")
+    elif const_expr(how == 5):
+        total = Int32(0)
+        for _ in cutlass.range(n, unroll=1):
+            total += after
+        after = arch.warp_redux_sync(total, "add")
     shared[thread] = after  # stored
     out[thread] = after
 @cute.jit
@@ -112,7 +117,7 @@ def run(given: cute.Tensor, out: cute.Tensor, n: Int32, name: Constexpr, how: Co
     globals()[name](given, out, n, how).launch(grid=(1, 1, 1), block=(64, 1, 1))
 def made():
     return make_fake_tensor(Int32, (64,), (1,), assumed_align=16)
-for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4), ("moved", 5)):
+for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4), ("moved", 6)):
     for how in range(count):
         cute.compile(run, made(), made(), Int32(16), name, how)
 """
@@ -120,7 +125,7 @@ for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4), ("mo
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    return orders_of(KERNELS, tmp_path_factory.mktemp("lanes"), 25)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("lanes"), 26)
 
 
 def ends(finding: KernelFinding) -> list[str]:
@@ -170,12 +175,13 @@ def test_ldmatrix_is_one_instruction_of_all_lanes(orders: tuple[OrderReport, ...
 
 
 def test_a_lane_stores_what_another_lane_has_loaded(orders: tuple[OrderReport, ...]) -> None:
-    """With a barrier of the warp (0), with none (1, 3, 4), and where lanes have given each other the numbers.
+    """With a barrier of the warp (0), with none (1, 3, 4), and where lanes have given each other the numbers (2), or sums
+    of them that a loop makes (5).
 
     The first lane alone stores what all 32 lanes load in 3, the last one in 4.
     """
     found = [order.findings for order in orders[20:]]
-    assert found[0] == found[2] == ()
+    assert found[0] == found[2] == found[5] == ()
     (each,), (first,), (last,) = found[1], found[3], found[4]
     lines = [[KERNELS.splitlines()[p.where.line - 1] for p in f.places] for f in (each, first, last)]
     assert all(("# loaded" in one) and other.endswith("# stored") for one, other in lines)

@@ -72,6 +72,18 @@ def test_a_repair_that_a_later_one_overwrites_is_told_no_more() -> None:
     assert found.after["k.py"] == texts[2]["k.py"].replace("f(1)", "f(2)")
 
 
+def test_a_repair_that_only_took_something_away_is_told_beside_a_later_one() -> None:
+    given, without = {"k.py": "a = f(1, 2)\nb = g(3)\n"}, {"k.py": "a = f(1)\nb = g(3)\n"}
+    found, empty = Repaired(given, given), State(Trace())
+    for line, before, after in ((1, given, without), (2, without, {"k.py": "a = f(1)\nb = g(4)\n"})):
+        at = Frame("k.py", line)
+        _stays(
+            found,
+            Proven(Edited(before, empty, after, empty), Repair(at, f"line {line}", "legal", (at,), (at,))),
+        )
+    assert [one.title for one in found.repairs] == ["line 1", "line 2"]
+
+
 def test_one_cause_is_one_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pitch that no vector is aligned at spoils the copy into the tile and the one out of it."""
     monkeypatch.chdir(tmp_path)
