@@ -180,8 +180,8 @@ def test_a_lane_stores_what_another_lane_has_loaded(orders: tuple[OrderReport, .
 
     The first lane alone stores what all 32 lanes load in 3, the last one in 4.
     """
-    found = [order.findings for order in orders[20:]]
-    assert found[0] == found[2] == found[5] == ()
+    found = [[one for one in order.findings if one.code != "LC535"] for order in orders[20:]]
+    assert found[0] == found[2] == found[5] == []
     (each,), (first,), (last,) = found[1], found[3], found[4]
     lines = [[KERNELS.splitlines()[p.where.line - 1] for p in f.places] for f in (each, first, last)]
     assert all(("# loaded" in one) and other.endswith("# stored") for one, other in lines)
