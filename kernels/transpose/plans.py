@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from kernels.transpose.blocks import Blocks, build_blocks
 from kernels.transpose.chunks import ahead_by
@@ -33,6 +33,16 @@ from kernels.transpose.whole import Whole, build_whole
 
 SIZES = (1, 2, 4, 8)
 """Bytes of an element."""
+
+
+class Tile(NamedTuple):
+    """What `FewRows` says of a tile, its columns for elements of two bytes; `fetch`: None if bytes decide."""
+
+    columns: int | range
+    unit: int = 1
+    fetch: bool | None = False
+    eager: bool = False
+
 
 PLANS: dict[str, AnyPlan] = {
     "flat": Flat(2, 256),
@@ -70,12 +80,33 @@ PLANS: dict[str, AnyPlan] = {
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
 
 FEW = 512
-"""Rows or columns, at most, for which FewRows and FewColumns are compiled."""
+"""Rows or columns, at most, for which Padded and FewColumns are compiled."""
+
+EVEN = range(16, 41, 8), range(40, 57, 8)
+"""Columns of which those are taken that leave no multiprocessor with more: see `even_columns`."""
+
+TILES: tuple[tuple[int, dict[int, tuple[Tile, ...]]], ...] = (
+    (5, dict.fromkeys((4, 8), (Tile(512, 64, True),))),
+    (9, {2: (Tile(128, 16, True), Tile(512, 16, True)), **dict.fromkeys((4, 8), (Tile(512, 16, True),))}),
+    (25, dict.fromkeys(SIZES, (Tile(128, 8, True), Tile(256, 8, True)))),
+    (64, {1: (Tile(96, 3),), 2: (Tile(96, 6),), 4: (Tile(96, 6),), 8: (Tile(96, 6), Tile(48, 3, True))}),
+    (128, {1: (Tile(48, 3, True, True),), 2: (Tile(96, 3),)}),
+    (256, {1: (Tile(EVEN[1], 1, None, True), Tile(64, 1, None, True)), **dict.fromkeys((2, 4), (Tile(64),))}),
+)
+"""Tiles of few rows: by how many these are less than, and bytes of an element, those that lead anywhere."""
+
+BATCHED = {
+    1: (Tile(48, 1, True, True),),
+    2: (Tile(48, 1, True, True), Tile(64, 2, True, True), Tile(EVEN[0], 1, True, True)),
+}
+"""The same for a batch, from BATCHED_ROWS to FEW rows."""
+
+BATCHED_ROWS = 64
 
 FETCHED = 20 << 10
-"""Bytes of a block up to which bytes of few rows are asked for early."""
+"""Bytes of a block up to which bytes of few rows are asked for early, if a tile does not say."""
 
-PADDED = ((384, 1, False), (384, 1, True), (128, 4, True), (512, 2, False), (256, 7, False))
+PADDED = ((384, 1, True), (128, 4, True), (512, 2, False), (256, 7, False))
 """Threads for Padded, about, how often they store, and whether the ends of rows are asked for first."""
 
 THIN = {"rows": 8, "columns": 16}
@@ -90,20 +121,17 @@ SPLICED = 8
 ALONE, WHOLE = 1 << 10, 24 << 10
 """Bytes of a matrix that has a block for itself, at least and at most."""
 
-SEVERAL = ((3 << 10, 3), (6 << 10, 2), (6 << 10, 3), (12 << 10, 2), (12 << 10, 3))
+SEVERAL = ((6 << 10, 2), (6 << 10, 3), (12 << 10, 2), (12 << 10, 3))
 """Bytes, about, of matrices that share a block, and how often its threads store."""
 
 SHORT = (
     *((4 << 10, 4, 224), (4 << 10, 4, 352), (4 << 10, 8, 224), (6 << 10, 8, 224), (9 << 10, 4, 224)),
-    *((9 << 10, 8, 256), (12 << 10, 16, 320)),
+    (12 << 10, 16, 320),
 )
 """The same for elements shorter than a word: bytes, bytes of a store, and stores side by side, about."""
 
-SINGLY = (2 << 10, 6 << 10)
+SINGLY = 2 << 10
 """Bytes, about, of matrices whose elements are stored one at a time."""
-
-IN_LINES = (12 << 10, 16 << 10)
-"""Bytes, at most, of matrices that share a block and are whole lines together."""
 
 MOST_THREADS, MOST_PASSES, MOST_SINGLY = 640, 24, 512
 """Of such a block, and how often each stores; threads, about, if each stores one element at a time."""
@@ -167,58 +195,32 @@ def slims(x: Any) -> dict[str, AnyPlan]:
     """Threads that hold all rows, or all columns, of a few: the widest vectors, single elements, words."""
     size, found = x.element_size(), {}
     for few, count in thin_sides(x) if size < 4 else ():
-        for vector, each in ((CHUNK_BYTES // size, 1), (1, 1), (1, 4)):
+        for vector, each in ((CHUNK_BYTES // size, 1), (1, 1 if (size, few) == (1, "rows") else 4)):
             plan = Slim(few, count, vector, each, size)
             found[f"slim, {count} {few}, {vector}{' each' * (each > 1)}"] = plan
-        for each in (1, 2, 4):
-            if each == 1 or each * count <= SPLICED:
-                found[f"spliced, {count} {few}{f', {each}' * (each > 1)}"] = Spliced(few, count, each, size)
+        for each in (1, 2) if size > 1 and 2 * count <= SPLICED else (1,):
+            found[f"spliced, {count} {few}{f', {each}' * (each > 1)}"] = Spliced(few, count, each, size)
     return found
 
 
 def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
-    """Tiles that hold all rows of a thin matrix; how many columns and threads was measured."""
-    count, batch = x.shape[-2], x.dim() == 3
-    if not 1 < count <= FEW:
-        return {}
-    size = x.element_size()
-    loose = y.data_ptr() % CHUNK_BYTES != 0 or (batch and not whole_chunks(y))
-    chunk = CHUNK_BYTES // size
-    if (loose and count < chunk) or (batch and count < 9):
-        return {}
+    """Tiles that hold all rows of a thin matrix."""
+    count, size, batch = x.shape[-2], x.element_size(), x.dim() == 3
+    chunk, loose = CHUNK_BYTES // size, y.data_ptr() % CHUNK_BYTES != 0 or (batch and not whole_chunks(y))
     slope = None if whole_chunks(x) and not loose else x.stride(-2) % chunk
-
-    def tile(columns: int, unit: int, fetch: bool = False, eager: bool = False) -> FewRows:
-        """`columns` are for elements of two bytes."""
+    tiles = BATCHED if BATCHED_ROWS <= count <= FEW else {}
+    if not batch:
+        tiles = next((sized for rows, sized in TILES if count < rows), {})
+    found = {}
+    for tile in tiles.get(size, ()) if count > 1 and not (loose and count < chunk) else ():
+        columns = even_columns(x, tile.columns) if isinstance(tile.columns, range) else tile.columns
+        fetch = 2 * columns * count < FETCHED if tile.fetch is None else tile.fetch
         load = "async" if columns == 48 and not batch else "evict_last"
-        return FewRows(count, 2 * columns // size, unit, slope, fetch, loose, load, size, eager)
-
-    if batch:
-        tiles = [tile(48, 1, True, True), tile(96, 3, True, True) if count < 64 else tile(64, 2, True, True)]
-        even = even_columns(x, range(16, 41, 8))
-        tiles += [] if count < 64 else [tile(even, 1, True, True)]
-    elif count < 9:
-        tiles = [tile(128, 16, True), tile(512, 64 if count < 5 else 16, True)]
-    elif count < 25:
-        tiles = [tile(128, 8, True), tile(256, 8, True)]
-    elif count < 64:
-        tiles = [tile(96, 6), tile(96, 3), tile(48, 3, True)]
-    elif count < 128:
-        tiles = [tile(96, 3), tile(64, 1, True), tile(48 if size == 1 else 72, 3, True, True)]
-    elif count < 256 and size == 1:
-        widths = even_columns(x, range(40, 57, 8)), 64
-        tiles = [tile(columns, 1, count * columns < FETCHED // 2, slope is not None) for columns in widths]
-    elif count < 256:
-        tiles = [tile(32, 1), tile(64, 1), tile(96, 1)]
-    elif count < 336:
-        tiles = [tile(64, 1), tile(96, 2)]
-    else:
-        tiles = [tile(32, 1), tile(64, 1)]
-    fit = [plan for plan in tiles if plan.threads <= 1024 and plan.step > 0]
-    return {
-        f"few rows, {plan.columns} by {plan.unit}{' eager' * (plan.eager and not batch)}": plan
-        for plan in fit
-    }
+        eager = tile.eager and (batch or slope is not None)
+        plan = FewRows(count, 2 * columns // size, tile.unit, slope, fetch, loose, load, size, eager)
+        if plan.threads <= 1024 and plan.step > 0:
+            found[f"few rows, {plan.columns} by {plan.unit}{' eager' * (eager and not batch)}"] = plan
+    return found
 
 
 def even_columns(x: Any, tiles: range) -> int:
@@ -296,13 +298,10 @@ def wholes(x: Any, y: Any) -> dict[str, AnyPlan]:
             # As many to a block as give each multiprocessor as many blocks.
             waves = multiprocessors() * -(-x.shape[0] // (about // held * multiprocessors()))
             plans.append(shared(one, -(-x.shape[0] // waves), passes))
-    for most in IN_LINES if one.size >= 4 else ():
-        if (items := most // held // lines * lines) > 1:
-            plans.append(shared(one, items, 2))
     # Rows with pads in between start and end in chunks of which parts stay as they are.
     if pads[1] and ALONE <= held <= WHOLE:
         plans.append(shared(one._replace(store=one.size), 1, -(-one.apart[1] // MOST_SINGLY)))
-    plans += [worded(about, one.size, 224) for about in SINGLY if pads[1] and about // held > 1]
+    plans += [worded(SINGLY, one.size, 224)] if pads[1] and SINGLY // held > 1 else []
     names = {16: "", 8: " by 8", 4: " by words", one.size: " singly"}
     return {
         f"whole, {plan.items} {plan.threads}{names[plan.store]}": plan
