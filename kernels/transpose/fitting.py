@@ -15,6 +15,7 @@ from kernels.transpose.few_rows import FewRows
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.padded import Padded
+from kernels.transpose.registers import Plan
 from kernels.transpose.runs import Runs
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.slim import Slim
@@ -22,7 +23,7 @@ from kernels.transpose.spliced import Spliced
 from kernels.transpose.whole import Whole
 
 Thin = FewRows | FewColumns | Slim | Spliced | Runs
-AnyPlan = Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small
+AnyPlan = Plan | Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small
 
 CHUNK_BYTES = 16
 """Bytes of the widest access."""
@@ -30,7 +31,7 @@ CHUNK_BYTES = 16
 ANY_SIZE = (Direct, Small, Narrow, Flat)
 """Those whose kernels take elements of any size."""
 
-ALIGNED = (Exchange, Blocks)
+ALIGNED = (Plan, Exchange, Blocks)
 """Those whose kernels are compiled for bases that are multiples of CHUNK_BYTES."""
 
 SMALL = 1 << 24
@@ -56,7 +57,7 @@ def takes(plan: AnyPlan, size: int) -> bool:
     """Whether the kernel of `plan` is for elements of `size` bytes."""
     if isinstance(plan, Blocks):
         return max(plan.block) * size <= CHUNK_BYTES
-    return isinstance(plan, ANY_SIZE) or size == plan.size
+    return isinstance(plan, ANY_SIZE) or size == (2 if isinstance(plan, Plan) else plan.size)
 
 
 def fits(plan: AnyPlan, x: Any, y: Any) -> bool:

@@ -25,6 +25,7 @@ from kernels.transpose.fitting import (
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
 from kernels.transpose.padded import Padded, build_padded
+from kernels.transpose.registers import Plan, build_registers
 from kernels.transpose.runs import Runs, build_runs
 from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
@@ -36,11 +37,10 @@ SIZES = (1, 2, 4, 8)
 
 
 class Tile(NamedTuple):
-    """What `FewRows` says of a tile, its columns for elements of two bytes; `fetch`: None if bytes decide."""
+    """What `FewRows` says of a tile, its columns for elements of two bytes."""
 
     columns: int | range
     unit: int = 1
-    fetch: bool | None = False
     eager: bool = False
 
 
@@ -71,6 +71,7 @@ PLANS: dict[str, AnyPlan] = {
             (8, (30, 64), 8, 5),
         )
     },
+    "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "blocks 4x4": Blocks((4, 4), (4, 8)),
     "direct": Direct(),
     "small 32x32": Small((32, 32)),
@@ -86,25 +87,31 @@ EVEN = range(16, 41, 8), range(40, 57, 8)
 """Columns of which those are taken that leave no multiprocessor with more: see `even_columns`."""
 
 TILES: tuple[tuple[int, dict[int, tuple[Tile, ...]]], ...] = (
-    (5, dict.fromkeys((4, 8), (Tile(512, 64, True),))),
-    (9, {2: (Tile(128, 16, True), Tile(512, 16, True)), **dict.fromkeys((4, 8), (Tile(512, 16, True),))}),
-    (25, dict.fromkeys(SIZES, (Tile(128, 8, True), Tile(256, 8, True)))),
-    (64, {1: (Tile(96, 3),), 2: (Tile(96, 6),), 4: (Tile(96, 6),), 8: (Tile(96, 6), Tile(48, 3, True))}),
-    (128, {1: (Tile(48, 3, True, True),), 2: (Tile(96, 3),)}),
-    (256, {1: (Tile(EVEN[1], 1, None, True), Tile(64, 1, None, True)), **dict.fromkeys((2, 4), (Tile(64),))}),
+    (5, dict.fromkeys((4, 8), (Tile(512, 64),))),
+    (9, {2: (Tile(128, 16), Tile(512, 16)), **dict.fromkeys((4, 8), (Tile(512, 16),))}),
+    (25, {1: (Tile(256, 8), Tile(256, 8, True)), **dict.fromkeys((2, 4, 8), (Tile(128, 8), Tile(256, 8)))}),
+    (
+        64,
+        {
+            1: (Tile(96, 3), Tile(96, 3, True), Tile(48, 3)),
+            **dict.fromkeys((2, 4, 8), (Tile(96, 6), Tile(48, 3))),
+        },
+    ),
+    (128, {1: (Tile(48, 3),), 2: (Tile(96, 3),)}),
+    (256, {1: (Tile(EVEN[1], 1, True), Tile(64, 1, True), Tile(64)), **dict.fromkeys((2, 4), (Tile(64),))}),
 )
 """Tiles of few rows: by how many these are less than, and bytes of an element, those that lead anywhere."""
 
 BATCHED = {
-    1: (Tile(48, 1, True, True),),
-    2: (Tile(48, 1, True, True), Tile(64, 2, True, True), Tile(EVEN[0], 1, True, True)),
+    1: (Tile(48, 1, True),),
+    2: (Tile(48, 1, True), Tile(64, 2, True), Tile(EVEN[0], 1, True)),
 }
 """The same for a batch, from BATCHED_ROWS to FEW rows."""
 
 BATCHED_ROWS = 64
 
 FETCHED = 20 << 10
-"""Bytes of a block up to which bytes of few rows are asked for early, if a tile does not say."""
+"""Bytes of a tile up to which the blocks of few rows ask for theirs early; a batch's always do."""
 
 PADDED = ((384, 1, True), (128, 4, True), (512, 2, False), (256, 7, False))
 """Threads for Padded, about, how often they store, and whether the ends of rows are asked for first."""
@@ -147,6 +154,7 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Spliced: build_spliced,
     Whole: build_whole,
     Blocks: build_blocks,
+    Plan: build_registers,
     Flat: build_flat,
     Direct: build_direct,
     Narrow: build_narrow,
@@ -198,8 +206,11 @@ def slims(x: Any) -> dict[str, AnyPlan]:
         for vector, each in ((CHUNK_BYTES // size, 1), (1, 1 if (size, few) == (1, "rows") else 4)):
             plan = Slim(few, count, vector, each, size)
             found[f"slim, {count} {few}, {vector}{' each' * (each > 1)}"] = plan
-        for each in (1, 2) if size > 1 and 2 * count <= SPLICED else (1,):
-            found[f"spliced, {count} {few}{f', {each}' * (each > 1)}"] = Spliced(few, count, each, size)
+        # Of bytes, more blocks, which are shared more evenly; of longer elements, more words.
+        for each, threads in ((1, 256), (1, 64)) if size == 1 else ((1, 256), (2, 256)):
+            if each == 1 or each * count <= SPLICED:
+                name = f"spliced, {count} {few}{f', {each}' * (each > 1)}{f' by {threads}' * (threads < 256)}"
+                found[name] = Spliced(few, count, each, size, threads)
     return found
 
 
@@ -214,7 +225,7 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     found = {}
     for tile in tiles.get(size, ()) if count > 1 and not (loose and count < chunk) else ():
         columns = even_columns(x, tile.columns) if isinstance(tile.columns, range) else tile.columns
-        fetch = 2 * columns * count < FETCHED if tile.fetch is None else tile.fetch
+        fetch = batch or 2 * columns * count < FETCHED
         load = "async" if columns == 48 and not batch else "evict_last"
         eager = tile.eager and (batch or slope is not None)
         plan = FewRows(count, 2 * columns // size, tile.unit, slope, fetch, loose, load, size, eager)

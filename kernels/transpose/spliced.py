@@ -13,7 +13,9 @@ from typing import NamedTuple
 import cutlass
 from cutlass import cute
 
+from kernels.transpose.chunks import carveout, suffices
 from kernels.transpose.common import TYPES, Kernel, fake_args, let_others_start, wait_at
+from kernels.transpose.few_rows import REGISTERS
 from kernels.transpose.slim import turn
 
 WORD = 4
@@ -41,6 +43,22 @@ class Spliced(NamedTuple):
     def long(self) -> int:
         """Words of a row that a block turns, of which it stores all but the first."""
         return self.threads * self.each
+
+    @property
+    def smem_bytes(self) -> int:
+        """As for `Chunks`."""
+        return WORD * self.long * self.count + 1024
+
+    @property
+    def residents(self) -> int:
+        """Blocks that a multiprocessor has shared memory and registers for.
+
+        A thread holds two words of memory for each that it turns, and where they lie. Where a launch asks for
+        no number, the compiler has as many threads in mind as fit: it leaves each 32 registers, and waits
+        for some words before it asks for others.
+        """
+        needed = -(-(2 * self.count * self.each + 20) // 8) * 8
+        return suffices(self, REGISTERS // (self.threads * needed))
 
 
 @cute.kernel
@@ -190,6 +208,8 @@ def build_spliced(plan: Spliced, early: int = 0) -> Kernel:
             block=(plan.threads, 1, 1),
             stream=stream,
             use_pdl=early > 0,
+            min_blocks_per_mp=plan.residents,
+            **carveout(plan),
         )
 
     return Kernel(host, fake_args(TYPES[plan.size], plan.size))
