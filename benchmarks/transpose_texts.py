@@ -41,7 +41,7 @@ and the plans that the search cannot find:
 | `few rows`, `padded`, `few columns`, `runs`, `slim`, `spliced`, `flat` | thin sides |
 | `whole` | matrices that fit in a block |
 | `blocks`, `direct` | tiny matrices |
-| `registers` | no shared memory; the search finds this kind, too; no plan any more: 1.1 % at one shape |
+| `registers` | no shared memory; the search finds this kind, too; ahead at 2048 x 2048 alone |
 | `narrow` | any strides |
 """
 

@@ -37,7 +37,7 @@ SIZES = (1, 2, 4, 8)
 
 
 class Tile(NamedTuple):
-    """What `FewRows` says of a tile, its columns for elements of two bytes."""
+    """What `FewRows` says of a tile, its columns (the evenest of a range) for elements of two bytes."""
 
     columns: int | range
     unit: int = 1
@@ -83,35 +83,29 @@ PLANS: dict[str, AnyPlan] = {
 FEW = 512
 """Rows or columns, at most, for which Padded and FewColumns are compiled."""
 
-EVEN = range(16, 41, 8), range(40, 57, 8)
-"""Columns of which those are taken that leave no multiprocessor with more: see `even_columns`."""
+WIDE = Tile(96, 6), Tile(48, 3)
 
 TILES: tuple[tuple[int, dict[int, tuple[Tile, ...]]], ...] = (
     (5, dict.fromkeys((4, 8), (Tile(512, 64),))),
     (9, {2: (Tile(128, 16), Tile(512, 16)), **dict.fromkeys((4, 8), (Tile(512, 16),))}),
     (25, {1: (Tile(256, 8), Tile(256, 8, True)), **dict.fromkeys((2, 4, 8), (Tile(128, 8), Tile(256, 8)))}),
-    (
-        64,
-        {
-            1: (Tile(96, 3), Tile(96, 3, True), Tile(48, 3)),
-            **dict.fromkeys((2, 4, 8), (Tile(96, 6), Tile(48, 3))),
-        },
-    ),
-    (128, {1: (Tile(48, 3),), 2: (Tile(96, 3),)}),
-    (256, {1: (Tile(EVEN[1], 1, True), Tile(64, 1, True), Tile(64)), **dict.fromkeys((2, 4), (Tile(64),))}),
+    (64, {1: (Tile(96, 3), Tile(48, 3)), 4: (Tile(96, 6),), **dict.fromkeys((2, 8), WIDE)}),
+    (128, {1: (Tile(48, 3), Tile(48, 3, True)), 2: (Tile(96, 3),)}),
+    (256, {1: (Tile(range(40, 57, 8), 1, True), Tile(64, 1, True)), **dict.fromkeys((2, 4), (Tile(64),))}),
 )
 """Tiles of few rows: by how many these are less than, and bytes of an element, those that lead anywhere."""
 
 BATCHED = {
     1: (Tile(48, 1, True),),
-    2: (Tile(48, 1, True), Tile(64, 2, True), Tile(EVEN[0], 1, True)),
+    2: (Tile(48, 1, True), Tile(64, 2, True), Tile(range(16, 41, 8), 1, True)),
 }
 """The same for a batch, from BATCHED_ROWS to FEW rows."""
 
 BATCHED_ROWS = 64
 
-FETCHED = 20 << 10
-"""Bytes of a tile up to which the blocks of few rows ask for theirs early; a batch's always do."""
+FETCHED, FETCHED_ROWS = 20 << 10, 128
+"""Bytes of a tile up to which blocks of few rows ask for theirs early, and rows of longer elements than bytes
+from which on none does; a batch's always do."""
 
 PADDED = ((384, 1, True), (128, 4, True), (512, 2, False), (256, 7, False))
 """Threads for Padded, about, how often they store, and whether the ends of rows are asked for first."""
@@ -133,7 +127,7 @@ SEVERAL = ((6 << 10, 2), (6 << 10, 3), (12 << 10, 2), (12 << 10, 3))
 
 SHORT = (
     *((4 << 10, 4, 224), (4 << 10, 4, 352), (4 << 10, 8, 224), (6 << 10, 8, 224), (9 << 10, 4, 224)),
-    (12 << 10, 16, 320),
+    *((9 << 10, 8, 256), (12 << 10, 16, 320)),
 )
 """The same for elements shorter than a word: bytes, bytes of a store, and stores side by side, about."""
 
@@ -225,10 +219,10 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     found = {}
     for tile in tiles.get(size, ()) if count > 1 and not (loose and count < chunk) else ():
         columns = even_columns(x, tile.columns) if isinstance(tile.columns, range) else tile.columns
-        fetch = batch or 2 * columns * count < FETCHED
+        short = 2 * columns * count < FETCHED and (size == 1 or count < FETCHED_ROWS)
         load = "async" if columns == 48 and not batch else "evict_last"
         eager = tile.eager and (batch or slope is not None)
-        plan = FewRows(count, 2 * columns // size, tile.unit, slope, fetch, loose, load, size, eager)
+        plan = FewRows(count, 2 * columns // size, tile.unit, slope, batch or short, loose, load, size, eager)
         if plan.threads <= 1024 and plan.step > 0:
             found[f"few rows, {plan.columns} by {plan.unit}{' eager' * (eager and not batch)}"] = plan
     return found

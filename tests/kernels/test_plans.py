@@ -207,7 +207,7 @@ def test_matrices_that_share_a_block_fill_it(
     held = size * m * (n + pads[0])
     assert any(plan.items > 1 for plan in plans) == (2 * held <= most)
     # Elements one at a time only where rows have pads in between; words and half chunks of short ones.
-    halves = [8] if (size == 8 and pads[1]) or (size < 4 and 2 * held <= 6 << 10) else []
+    halves = [8] if (size == 8 and pads[1]) or (size < 4 and 2 * held <= 9 << 10) else []
     words, single = [4] if size < 4 else [], [size] if pads[1] else []
     assert {plan.store for plan in plans} == {16, *halves, *words, *single}
     for plan in plans:
