@@ -41,8 +41,7 @@ from benchmarks.transpose_shapes import (
 )
 from benchmarks.transpose_timing import ROTATE_BYTES
 from kernels.transpose.fastest import launcher
-from kernels.transpose.fitting import AnyPlan
-from kernels.transpose.plans import candidates
+from kernels.transpose.plans import AnyPlan, candidates
 
 BYTES = {torch.uint8: 1, torch.bfloat16: 2, torch.float32: 4, torch.int64: 8}
 

@@ -39,8 +39,7 @@ from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
 from kernels.transpose import fastest
 from kernels.transpose.common import AFTER
 from kernels.transpose.fastest import CHOSEN, Way, launcher, prepare, starts
-from kernels.transpose.fitting import AnyPlan
-from kernels.transpose.plans import candidates
+from kernels.transpose.plans import AnyPlan, candidates
 
 HOST_ELEMENTS = 1 << 12
 """Elements of shapes at which the host's time is taken too: less than the queue of launches holds it up."""

@@ -7,13 +7,14 @@ done in between adds to it: a thread loads a vector from each of a few rows and 
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
 from kernels.transpose.common import (
+    GRID_Y,
     Kernel,
     fake_args,
     let_others_start,
@@ -22,6 +23,7 @@ from kernels.transpose.common import (
     short_view,
     wait_at,
 )
+from kernels.transpose.fitting import CHUNK_BYTES, SMALL, in_rows, in_vectors
 
 
 class Blocks(NamedTuple):
@@ -41,6 +43,14 @@ class Blocks(NamedTuple):
     def threads(self) -> int:
         """Threads of a block."""
         return 32 * self.warps[0] * self.warps[1]
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        if not in_rows(x, y) or max(self.block) * x.element_size() > CHUNK_BYTES:
+            return False
+        vectors = in_vectors(x, self.block[0]) and in_vectors(y, self.block[1])
+        short = x.stride(-2) * x.shape[-2] < 2**31 > y.stride(-2) * y.shape[-2]
+        return vectors and short and x.shape[-1] <= GRID_Y * self.tile[0] and x.numel() <= SMALL
 
 
 @cute.kernel

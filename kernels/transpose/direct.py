@@ -6,12 +6,13 @@ done in between adds to it. Lanes lie along M, so that the stores of a warp are 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.common import Kernel, fake_args, let_others_start, matrices, matrix_of, wait_at
+from kernels.transpose.common import GRID_Y, Kernel, fake_args, let_others_start, matrices, matrix_of, wait_at
+from kernels.transpose.fitting import SMALL
 from kernels.transpose.narrow import LANES
 
 
@@ -20,6 +21,12 @@ class Direct(NamedTuple):
 
     each: int = 4
     warps: int = 4
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        # Its lanes lie along the columns of `x`, or along its rows.
+        rows = y.stride(-1) == 1 in (x.stride(-1), x.stride(-2))
+        return rows and x.numel() <= SMALL and x.shape[-1] <= GRID_Y * self.each * self.warps
 
 
 @cute.kernel

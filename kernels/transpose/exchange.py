@@ -29,6 +29,7 @@ from kernels.transpose.common import (
     strips,
     transpose_view,
 )
+from kernels.transpose.fitting import overlaps, whole_tiles
 from kernels.transpose.registers import store_wide, turn_block, turned, turned_registers
 
 CHUNKS = 8
@@ -93,6 +94,10 @@ class Exchange(NamedTuple):
         pitch = self.tile[1] + (self.block if self.store == "bulk" else 0)
         kib = -(-self.size * self.tile[0] * pitch // 1024) + 1
         return min(-(-100 * self.residents * kib // SMEM_KIB), 100)
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        return whole_tiles(x, y, self) and (self.store != "bulk" or overlaps())
 
 
 DEFAULT = Exchange()

@@ -18,8 +18,8 @@ from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import Launch, call, captured, copies, timed
 from kernels.transpose.common import AFTER, SOON, multiprocessors
 from kernels.transpose.direct import Direct
-from kernels.transpose.fitting import AnyPlan, align_bytes, overlaps
-from kernels.transpose.plans import SIZES, TINY, build, candidates
+from kernels.transpose.fitting import overlaps
+from kernels.transpose.plans import SIZES, TINY, AnyPlan, align_bytes, build, candidates
 
 MAX_COLUMNS = 65535 * 64
 """Columns of x that a grid can cover, 65535 tiles of 64."""

@@ -37,6 +37,7 @@ from kernels.transpose.common import (
     start_in,
 )
 from kernels.transpose.few_rows import OTHERS, REGISTERS, in_order
+from kernels.transpose.fitting import in_rows, span
 from kernels.transpose.registers import load_wide, store_wide
 
 
@@ -118,6 +119,11 @@ class FewColumns(NamedTuple):
         # A place and an element for each of a chunk, when nothing is held any more.
         needed = max(4 * self.passes + OTHERS, 16 + 2 * self.chunk)
         return suffices(self, REGISTERS // (self.threads * needed))
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        own = x.dim() == 2 and x.stride(-2) == self.pitch and span(x) < 2**31
+        return own and in_rows(x, y, self.size)
 
 
 @cute.kernel

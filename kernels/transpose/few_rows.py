@@ -39,6 +39,7 @@ from kernels.transpose.common import (
     start_in,
     worked_out,
 )
+from kernels.transpose.fitting import in_rows
 from kernels.transpose.registers import load_wide, store_wide
 
 REGISTERS = 65536
@@ -129,6 +130,10 @@ class FewRows(NamedTuple):
             # The places while all is held, and fewer of the others then; registers come by eights.
             needed = -(-max(held + self.chunk + 18, needed) // 8) * 8
         return suffices(self, REGISTERS // (self.threads * needed))
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        return in_rows(x, y, self.size) and y.stride(-2) == self.count and x.numel() < 2**31
 
 
 @cute.kernel

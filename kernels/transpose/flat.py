@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
 from kernels.transpose.common import Kernel, enter, fake_args
+from kernels.transpose.fitting import CHUNK_BYTES, same_order, without_gaps
 
 
 class Flat(NamedTuple):
@@ -16,6 +17,11 @@ class Flat(NamedTuple):
 
     each: int = 1
     threads: int = 256
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        bases = x.data_ptr() % CHUNK_BYTES == 0 == y.data_ptr() % CHUNK_BYTES
+        return bases and x.numel() < 2**31 and without_gaps(y) and same_order(x)
 
 
 STANDARD = Flat()

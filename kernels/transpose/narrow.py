@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cutlass
 from cutlass import cute
 
 from kernels.transpose.common import (
+    GRID_Y,
     Kernel,
     enter,
     fake_args,
@@ -19,6 +20,7 @@ from kernels.transpose.common import (
     wait_at,
     worked_out,
 )
+from kernels.transpose.fitting import SMALL, in_rows, span
 
 LANES = 32
 
@@ -29,6 +31,10 @@ class Narrow(NamedTuple):
     tile: tuple[int, int] = (64, 128)
     warps: int = 8
     group: int = 0
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        return True
 
 
 STANDARD = Narrow()
@@ -42,6 +48,13 @@ class Small(NamedTuple):
 
     tile: tuple[int, int] = (32, 32)
     warps: int = 8
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        items = x.shape[0] if x.dim() == 3 else 1
+        one = items == 1 or y.stride(0) == y.shape[1] * y.stride(1)
+        short = items * x.shape[-1] <= GRID_Y * self.tile[0] and span(x) < 2**31 > span(y)
+        return in_rows(x, y) and one and short and x.numel() <= 4 * SMALL
 
 
 def spare(dtype) -> int:

@@ -36,6 +36,7 @@ from kernels.transpose.common import (
     worked_out,
 )
 from kernels.transpose.few_rows import FewRows, keep_pieces, load_pieces, slot_of
+from kernels.transpose.fitting import in_rows
 from kernels.transpose.registers import store_wide
 
 
@@ -80,6 +81,10 @@ class Padded(NamedTuple):
     def residents(self) -> int:
         """Blocks that shared memory and threads of a multiprocessor suffice for."""
         return suffices(self)
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        return in_rows(x, y, self.size) and y.stride(-2) * self.columns < 2**31
 
 
 @cute.kernel

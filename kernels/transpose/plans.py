@@ -15,9 +15,7 @@ from kernels.transpose.few_columns import FewColumns, build_few_columns
 from kernels.transpose.few_rows import FewRows, build_few_rows
 from kernels.transpose.fitting import (
     CHUNK_BYTES,
-    AnyPlan,
     few_pads,
-    fits,
     overlaps,
     rows_start_on,
     whole_chunks,
@@ -31,6 +29,9 @@ from kernels.transpose.shifted import Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
 from kernels.transpose.spliced import Spliced, build_spliced
 from kernels.transpose.whole import Whole, build_whole
+
+Thin = FewRows | FewColumns | Slim | Spliced | Runs
+AnyPlan = Plan | Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small
 
 SIZES = (1, 2, 4, 8)
 """Bytes of an element."""
@@ -167,7 +168,14 @@ def build(plan: AnyPlan, early: int | None = None) -> Kernel:
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
     plans = runs(x) | slims(x) | PLANS | few_rows(x, y) | padded(x, y) | few_columns(x, y) | wholes(x, y)
-    return {name: at_pitches(plan, x, y) for name, plan in plans.items() if fits(plan, x, y)}
+    return {name: at_pitches(plan, x, y) for name, plan in plans.items() if plan.fits(x, y)}
+
+
+def align_bytes(plan: AnyPlan, size: int) -> int:
+    """What the bases must be multiples of, for elements of `size` bytes."""
+    if isinstance(plan, Slim):
+        return size * plan.vector
+    return CHUNK_BYTES if isinstance(plan, Plan | Exchange | Blocks) else size
 
 
 def at_pitches(plan: AnyPlan, x: Any, y: Any) -> AnyPlan:
@@ -177,7 +185,7 @@ def at_pitches(plan: AnyPlan, x: Any, y: Any) -> AnyPlan:
     return plan
 
 
-def thin_sides(x: Any) -> list[tuple[str, int]]:
+def thin(x: Any) -> list[tuple[str, int]]:
     """Which sides are so few that all of them are held at once, and how many they are."""
     most = THIN | {"rows": max(THIN["rows"], CHUNK_BYTES // x.element_size() - 1)}
     return [(few, count) for few, count in zip(THIN, x.shape[-2:], strict=True) if 0 < count <= most[few]]
@@ -186,7 +194,7 @@ def thin_sides(x: Any) -> list[tuple[str, int]]:
 def runs(x: Any) -> dict[str, AnyPlan]:
     """Blocks that hold a run of all rows, or all columns, of a few."""
     size, found = x.element_size(), {}
-    for few, count in thin_sides(x) if size > 1 else ():
+    for few, count in thin(x) if size > 1 else ():
         each = max(HELD // (count * size), 1)
         for threads, times in ((256, each), (128, 2 * each)):
             found[f"runs, {count} {few}, {threads}"] = Runs(few, count, times, size, threads)
@@ -196,7 +204,7 @@ def runs(x: Any) -> dict[str, AnyPlan]:
 def slims(x: Any) -> dict[str, AnyPlan]:
     """Threads that hold all rows, or all columns, of a few: the widest vectors, single elements, words."""
     size, found = x.element_size(), {}
-    for few, count in thin_sides(x) if size < 4 else ():
+    for few, count in thin(x) if size < 4 else ():
         for vector, each in ((CHUNK_BYTES // size, 1), (1, 1 if (size, few) == (1, "rows") else 4)):
             plan = Slim(few, count, vector, each, size)
             found[f"slim, {count} {few}, {vector}{' each' * (each > 1)}"] = plan

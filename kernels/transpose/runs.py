@@ -16,6 +16,7 @@ from cutlass.cute.nvgpu import CopyUniversalOp
 from kernels.transpose.chunks import Chunks, aligned, carveout, in_slots, launched, room_for, suffices
 from kernels.transpose.common import LINE, SECTOR, Kernel, let_others_start, start_in, wait_at
 from kernels.transpose.few_columns import load_runs
+from kernels.transpose.fitting import thin_sides
 from kernels.transpose.registers import store_wide
 
 
@@ -74,6 +75,10 @@ class Runs(NamedTuple):
     def residents(self) -> int:
         """Blocks that a multiprocessor has shared memory and threads for."""
         return suffices(self)
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        return bool(thin_sides(x, y, self))
 
 
 @cute.kernel

@@ -39,6 +39,7 @@ from kernels.transpose.common import (
     multiprocessors,
     start_in,
 )
+from kernels.transpose.fitting import in_rows
 from kernels.transpose.registers import load_wide
 from kernels.transpose.shifted_stores import gathering, store_chunks, store_ends
 
@@ -125,6 +126,10 @@ class Shifted(NamedTuple):
     def residents(self) -> int:
         """Blocks that a multiprocessor has shared memory and threads for; registers must suffice for them."""
         return min(1024 * SMEM_KIB // self.smem_bytes, 2048 // self.threads, self.most)
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        return in_rows(x, y, self.size) and x.shape[-1] <= GRID_Y * self.tile[0]
 
 
 STANDARD = Shifted()

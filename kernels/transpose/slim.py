@@ -6,13 +6,14 @@ other side one vector of each. Bases and the pitch are whole vectors: a vector o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
 from kernels.transpose.common import TYPES, Kernel, enter, fake_args, transpose_view
+from kernels.transpose.fitting import thin_sides
 
 
 class Slim(NamedTuple):
@@ -27,6 +28,12 @@ class Slim(NamedTuple):
     each: int = 1
     size: int = 2
     threads: int = 128
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        sides = thin_sides(x, y, self)
+        bases = all(t.data_ptr() % (self.size * self.vector) == 0 for t in (x, y))
+        return bool(sides) and bases and sides[1].stride(0) % self.vector == 0
 
 
 @cute.kernel

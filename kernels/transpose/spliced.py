@@ -8,7 +8,7 @@ So the first thread of a block only lends its words to the second.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cutlass
 from cutlass import cute
@@ -16,6 +16,7 @@ from cutlass import cute
 from kernels.transpose.chunks import carveout, suffices
 from kernels.transpose.common import TYPES, Kernel, fake_args, let_others_start, wait_at
 from kernels.transpose.few_rows import REGISTERS
+from kernels.transpose.fitting import thin_sides
 from kernels.transpose.slim import turn
 
 WORD = 4
@@ -59,6 +60,10 @@ class Spliced(NamedTuple):
         """
         needed = -(-(2 * self.count * self.each + 20) // 8) * 8
         return suffices(self, REGISTERS // (self.threads * needed))
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        return bool(thin_sides(x, y, self))
 
 
 @cute.kernel

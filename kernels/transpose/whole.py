@@ -41,6 +41,7 @@ from kernels.transpose.common import (
     wait_at,
     worked_out,
 )
+from kernels.transpose.fitting import in_rows
 from kernels.transpose.registers import load_wide
 
 LINES = 512
@@ -145,6 +146,11 @@ class Whole(NamedTuple):
     def residents(self) -> int:
         """Blocks that shared memory and threads of a multiprocessor suffice for."""
         return suffices(self)
+
+    def fits(self, x: Any, y: Any) -> bool:
+        """Whether the kernel takes these two."""
+        alike = self.items == 1 or self.apart == (x.stride(0), y.stride(0))
+        return alike and in_rows(x, y, self.size)
 
 
 STANDARD = Whole((77, 129))

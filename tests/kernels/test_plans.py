@@ -20,7 +20,6 @@ from kernels.transpose.exchange import Exchange
 from kernels.transpose.fastest import transpose
 from kernels.transpose.few_columns import FewColumns
 from kernels.transpose.few_rows import FewRows
-from kernels.transpose.fitting import align_bytes, takes
 from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow, Small
 from kernels.transpose.padded import Padded
@@ -29,6 +28,7 @@ from kernels.transpose.plans import (
     MOST_THREADS,
     SEVERAL,
     SHORT,
+    align_bytes,
     candidates,
 )
 from kernels.transpose.plans import WHOLE as MOST
@@ -347,8 +347,8 @@ def test_a_choice_serves_elements_of_its_size_alone(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(fastest, "CHOSEN", {})
     monkeypatch.setattr(Tensor, "device", "cuda", raising=False)
     for size in (1, 2, 4, 8, 1):
-        way = fastest.chosen(Tensor(1024, 2048, size=size), Tensor(2048, 1024, size=size), 0)
-        assert takes(way.plan, size)
+        both = Tensor(1024, 2048, size=size), Tensor(2048, 1024, size=size)
+        assert fastest.chosen(*both, 0).plan.fits(*both)
     assert len(fastest.CHOSEN) == 4
 
 
