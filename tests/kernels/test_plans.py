@@ -340,6 +340,27 @@ def test_few_rows_of_bytes_have_a_plan_for_thin_matrices_at_any_base(count: int)
     assert kinds == {*({Slim, Spliced} if count < 16 else {FewRows}), Shifted, Direct, Narrow, Small}
 
 
+@pytest.mark.parametrize(
+    ("shape", "size", "fetches"),
+    [
+        ((31, 68776), 1, {True}),
+        ((63, 20001), 8, {True}),
+        ((127, 20001), 1, {True}),
+        ((160, 20001), 1, {True, False}),  # 160 rows of 128 bytes are 20 KB; of fewer columns, less
+        ((127, 20001), 2, {False}),  # 24 KB
+        ((128, 20001), 4, {False}),
+        ((9, 300, 515), 2, {True}),
+    ],
+)
+def test_blocks_of_few_rows_ask_early_for_what_is_short(
+    shape: tuple[int, ...], size: int, fetches: set[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "multiprocessors", lambda: 132)
+    x, y = Tensor(*shape, size=size), Tensor(*shape[:-2], shape[-1], shape[-2], size=size)
+    found = [plan for plan in candidates(x, y).values() if isinstance(plan, FewRows)]
+    assert {plan.fetch for plan in found} == fetches
+
+
 def test_a_choice_serves_elements_of_its_size_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"captured": False, "call": None, "copies": []}.items():
         monkeypatch.setattr(fastest, name, lambda *_, value=value: value)

@@ -12,6 +12,7 @@ from kernels.transpose.common import SMEM_KIB
 from kernels.transpose.few_columns import FewColumns, run_slot
 from kernels.transpose.few_rows import REGISTERS, FewRows, slot_of
 from kernels.transpose.plans import FEW, few_columns, few_rows
+from kernels.transpose.spliced import Spliced
 from layoutcheck.machine.banks import shared_wavefronts
 from tests.kernels.test_plans import Tensor
 
@@ -129,3 +130,15 @@ def test_a_multiprocessor_has_what_its_blocks_take() -> None:
             assert plan.threads * max(held + 22, 16 + 2 * plan.chunk) * blocks <= REGISTERS, plan
             if isinstance(plan, FewRows) and (fewer := plan._replace(eager=True).residents) > 1:
                 assert plan.threads * (held + plan.chunk + 18) * fewer <= REGISTERS and fewer <= blocks, plan
+
+
+@pytest.mark.parametrize("threads", [64, 256])
+def test_threads_have_registers_for_all_words_that_they_ask_for(threads: int) -> None:
+    """Two for each row: with 32 registers, a thread of 15 rows would wait before it asks for all."""
+    for count in range(1, 16):
+        plan = Spliced("rows", count, 1, 1, threads)
+        assert REGISTERS // (plan.residents * threads) // 8 * 8 >= 2 * count + 20, plan
+        more = plan.residents + 1
+        full = (plan.smem_bytes * more > 1024 * SMEM_KIB, threads * more > 2048, more > 32)
+        assert any(full) or REGISTERS // (more * threads) // 8 * 8 < 2 * count + 20, plan
+    assert Spliced("rows", 2, 1, 1).residents == 8 and Spliced("rows", 15, 1, 1).residents == 4

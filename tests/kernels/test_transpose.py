@@ -548,6 +548,7 @@ def test_spliced_loads_and_stores_words(hopper):
     for name, plan in SPLICED.items():
         ops, bits = memory_ops(hopper[name]["ptx"]), 8 * plan.size
         words = plan.count * plan.each
+        assert f".minnctapersm {plan.residents}\n" in hopper[name]["ptx"]
         assert ops["ld.global.b32"] == words + (plan.each if plan.few == "columns" else words)
         assert ops["st.global.b32"] == words and ops["ld.shared.b32"] == 2 * words
         assert ops[f"ld.global.b{bits}"] == ops[f"st.global.b{bits}"] == plan.vector * words
