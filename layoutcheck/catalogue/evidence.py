@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from layoutcheck.catalogue import folding, tables
+from layoutcheck.catalogue import demands, folding, tables
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
 from layoutcheck.catalogue.origin import Origin
 
@@ -17,6 +17,7 @@ Match = tuple[Known, re.Match[str]]
 DIED = ("dsl.compiler-died", "dsl.launcher-died")  # the ends of a program, which name no law
 _ALONE = 80  # characters of a text that tells such an end, and nothing of whose it is
 _ASSERTION = tables.called("cpp.other-assertion")
+_OF_A_FRAME = re.compile(r"\s|File |Traceback|[^\n]{1,400}\.py:[0-9]+: in ")
 _FOLLOW = ("cpp.no-overload", "cpp.header-mix")  # to which a static assertion that fails before leads
 
 
@@ -51,3 +52,10 @@ def _standing(found: list[Match], folded: str) -> list[Match]:
     found = [one for one in found if one[0].name not in better]
     asserted = min((match.start() for entry, match in found if entry is _ASSERTION), default=len(folded))
     return [one for one in found if one[0].name not in _FOLLOW or one[1].start() < asserted] or found
+
+
+def stated(text: str) -> str:
+    """The first line of a text, outside of a traceback's frames, that says what a call must be; "" where none does."""
+    lines = text.splitlines() if len(text) < folding.HEAD else []
+    own = (" ".join(one.split()) for one in lines if not _OF_A_FRAME.match(one))
+    return next((one for one in own if folding.WRONG.search(one) and demands.demand(one)), "")

@@ -117,8 +117,11 @@ def _last(folded: str) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
     return matches, raised
 
 
-def cut(folded: str) -> Frames | None:
-    """What is known of a traceback whose end is missing: whose code ran last; None where the text has no frames."""
+def cut(folded: str, stated: str = "") -> Frames | None:
+    """What is known of a traceback whose end is missing: whose code ran last; None where the text has no frames.
+
+    `stated` is the line outside of the frames that says what is wrong; "" where there is none.
+    """
     native = _NATIVE.search(folded)
     if native:
         package, whose = _whose(origin.of_file(native["file"]), [], "")
@@ -140,13 +143,12 @@ def cut(folded: str) -> Frames | None:
         return None
     package, whose = _whose(origin.of_exception(folded, frames, ""), frames, "")
     above = _ABOVE.search(folded)
-    if above:
-        named = owners.of_words(above["said"])
+    stated = above["said"] if above else stated
+    if stated:
+        named = owners.of_words(stated)
         package, whose = (named.name, f"report it to {named.project}") if named else (package, whose)
-        why, helps = _meaning(above["said"], "", "")
-        return Frames(
-            package, above["said"][:_LONGEST], _own_place(frames), whose, why=why or _CUT, help=helps
-        )
+        why, helps = _meaning(stated, "", "")
+        return Frames(package, stated[:_LONGEST], _own_place(frames), whose, why=why or _CUT, help=helps)
     last = origin.deciding(frames)
     place = last.file.rpartition("/")[2] + (f":{last.line}" if last.line else "")
     said = f"the last frame is {place} {last.function}".strip()
@@ -179,7 +181,7 @@ def _meaning(said: str, condition: str, kind: str, compiles: bool = False) -> tu
     `compiles` says that a compiler of kernels raises it.
     """
     words = conditions.in_words(condition)
-    message = said.partition(": ")[2] if said.startswith(kind) else said
+    message = said.partition(": ")[2] if kind and said.startswith(kind) else said
     told = condition if said == f"{condition} is false" else message
     found = steps.meaning(told) if compiles else demands.demand(told)
     why, helps = (

@@ -9,6 +9,7 @@ from layoutcheck.catalogue import (
     answering,
     coded,
     demands,
+    evidence,
     figures,
     filling,
     folding,
@@ -175,7 +176,7 @@ def of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     where = origin.find(folded)
     symptom = symptoms.find(folded)
     warns = symptom is not None and symptom[0] is symptoms.WARNING
-    if part := None if warns else frames.cut(folded):
+    if part := None if warns else frames.cut(folded, evidence.stated(text)):
         return [_of_traceback(part, folded, place, _CUT)]
     about = [] if warns else symptoms.topics(folded)
     prose, printed = symptoms.is_prose(folded), symptoms.of_layouts(folded)
