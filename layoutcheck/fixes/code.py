@@ -17,25 +17,29 @@ from layoutcheck.machine.dtypes import CLASSES, DType, class_name
 WIDTH = 72  # columns of a line of code: `explain` sets it in 80, indented
 
 
-def folded(text: str) -> str:
+def folded(text: str, width: int = WIDTH) -> str:
     """Code with every call that is too long for a line broken up: its arguments on a line, or on one each."""
-    return "\n".join(part for line in text.split("\n") for part in _fold(line))
+    return "\n".join(part for line in text.split("\n") for part in _fold(line, width))
 
 
-def _fold(line: str) -> list[str]:
+def _fold(line: str, width: int) -> list[str]:
     """One line, or the outermost call that ends it spread over several; comments and strings stay as they are."""
     body = line.rstrip(",")
     tail = line[len(body) :]
-    if len(line) <= WIDTH or not {"#", "'", '"'}.isdisjoint(line) or not body.endswith(")"):
+    if len(line) <= width or not {"#", "'", '"'}.isdisjoint(line) or not body.endswith(")"):
         return [line]
     opening, arguments = _last_call(body)
+    made, dot, method = body[:opening].rpartition(").")
+    if dot and len(made) > width:  # a method of what a long call returns
+        *first, last = _fold(f"{made})", width)
+        return [*first, f"{last}.{method}{body[opening:]}{tail}"]
     if not arguments:
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
     comma = "," if body[:-1].endswith(",") else ""  # of a tuple of one
     inner = [f"{indent}    {', '.join(arguments)}{comma}"]
-    if len(inner[0]) > WIDTH:
-        inner = [part for argument in arguments for part in _fold(f"{indent}    {argument},")]
+    if len(inner[0]) > width:
+        inner = [part for argument in arguments for part in _fold(f"{indent}    {argument},", width)]
     return [body[: opening + 1], *inner, f"{indent}){tail}"]
 
 

@@ -26,7 +26,7 @@ def render(found: Synthesis, style: Style, format_: str = "text", shown: int = 1
         "",
         *_layouts(found.plans[max(shown, 1) - 1], max(shown, 1)),
     ]
-    code = f"\n# plan {shown}\n{found.plans[shown - 1].code.rstrip()}\n" if shown else ""
+    code = f"\n{found.plans[shown - 1].code.rstrip()}\n" if shown else ""
     rest = ["", *_table(found), "", *_searched(found)]
     return style.fitted("\n".join(first)) + "\n" + code + style.fitted("\n".join(rest)) + "\n"
 
@@ -42,25 +42,21 @@ def _searched(found: Synthesis) -> list[str]:
 
 
 def _table(found: Synthesis) -> list[str]:
-    """A row for each plan; * where no other is as good in time, bytes and instructions."""
-    head = ("", "cycles", "smem B", "instr", "wavefr", "sectors", "plan")
-    rows = [head]
-    for n, plan in enumerate(found.plans, 1):
-        counts = plan.counts
-        rows.append(
-            (
-                f"{n}{'*' if plan in found.pareto else ''}",
-                f"{plan.cycles:,.0f}",
-                f"{plan.shared_bytes:,}",
-                f"{counts.instructions:,}",
-                f"{counts.wavefronts:,}",
-                f"{counts.sectors:,}",
-                plan.kind,
-            )
-        )
-    out = aligned(rows, right=range(1, len(head) - 1))
-    out.append("* no other is as good in cycles, shared bytes and instructions together")
-    return out
+    """A row for each plan, * where no other is as good in time, bytes, instructions; then what all have."""
+    columns = {
+        "cycles": [f"{plan.cycles:,.0f}" for plan in found.plans],
+        "smem B": [f"{plan.shared_bytes:,}" for plan in found.plans],
+        "instr": [f"{plan.counts.instructions:,}" for plan in found.plans],
+        "wavefr": [f"{plan.counts.wavefronts:,}" for plan in found.plans],
+        "sectors": [f"{plan.counts.sectors:,}" for plan in found.plans],
+    }
+    alike = [name for name, column in columns.items() if len({*column}) == 1 < len(column)]
+    all_have = "".join(f"; of all: {name} {columns.pop(name)[0]}" for name in alike)
+    marks = [f"{n}{'*' * (plan in found.pareto)}" for n, plan in enumerate(found.plans, 1)]
+    kinds = [plan.kind for plan in found.plans]
+    rows = [("", *columns, "plan"), *zip(marks, *columns.values(), kinds, strict=True)]
+    out = aligned(rows, right=range(1, len(columns) + 1))
+    return [*out, f"* no other is as good in cycles, shared bytes and instructions together{all_have}"]
 
 
 def _layouts(plan: Plan, number: int) -> list[str]:
@@ -71,9 +67,9 @@ def _layouts(plan: Plan, number: int) -> list[str]:
     if plan.shared is not None:
         lines.append(f"  {'shared':{width}} {plan.shared}")
     for step in steps:
-        report = next(reports)
-        atom = "registers, element by element" if step.copy.atom is None else step.copy.atom.phrase
-        text = f"{atom}, {report.verdict}"
+        text = "registers, element by element" if step.copy.atom is None else step.copy.atom.phrase
+        if next(reports).verdict != plan.verdict:
+            text += ", legal"
         if step.split is not None:
             text += f", threads {step.split[0]}, values {step.split[1]}"
         elif step.copy.tiling is not None:

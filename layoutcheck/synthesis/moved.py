@@ -52,18 +52,14 @@ class Moves:
         for name, step in made.items():
             atom = code.atom_code(step.copy.needed_atom)
             assert step.copy.tiling is not None
-            tiled = step.copy.tiling.tiled
             if step.split is not None:
                 thr, val = (code.layout_code(layout) for layout in step.split)
-                copy = f"cute.make_tiled_copy_tv({name}_atom, {thr}, {val})"
+                tiled = f"cute.make_tiled_copy_tv({name}_atom, {thr}, {val})"
             else:
-                tiler = code.tree_code(tuple(mode.shape for mode in tiled.tiler))
-                copy = f"cute.make_tiled_copy({name}_atom, {code.layout_code(tiled.layout_tv)}, {tiler})"
-            lines += [
-                f"{name}_atom = {atom}",
-                f"{name}_tiled = {copy}",
-                f"{name} = {name}_tiled.get_slice(tidx)",
-            ]
+                copy = step.copy.tiling.tiled
+                tiler = code.tree_code(tuple(mode.shape for mode in copy.tiler))
+                tiled = f"cute.make_tiled_copy({name}_atom, {code.layout_code(copy.layout_tv)}, {tiler})"
+            lines += [f"{name}_atom = {atom}", f"{name} = {tiled}.get_slice(tidx)"]
         return lines
 
     def if_inside(self, place: str, line: str) -> list[str]:
@@ -78,7 +74,9 @@ class Moves:
             return [f"cute.basic_copy({source}, {target})"]
         source, target = (code.as_bits_code(one, self.wanted.dtype) for one in (source, target))
         return [
-            f"{held}_at, {held}_from, {held}_to = {view}, {source}, {target}",
+            f"{held}_at = {view}",
+            f"{held}_from = {source}",
+            f"{held}_to = {target}",
             f"for i in cutlass.range_constexpr(cute.size({held}_at)):",
             *indented(self.if_inside(f"{held}_at[i]", f"{held}_to[i] = {held}_from[i]")),
         ]

@@ -19,6 +19,9 @@ from layoutcheck.synthesis.moved import Ending, Moves, indented
 from layoutcheck.synthesis.search import Found
 from layoutcheck.synthesis.wanted import Wanted, fast_mode
 
+WIDTH = 96
+"""Columns of a line, where it can be broken."""
+
 
 def blocks_of(wanted: Wanted, extents: tuple[int, int]) -> int:
     """Blocks of a launch for a tensor of these extents."""
@@ -41,7 +44,7 @@ def each(wanted: Wanted) -> int:
 
 def program(found: Found, steps: list[list[Step]], wanted: Wanted, ending: Ending = Ending.WRITE) -> str:
     """The source of a module with `kernel` and `launch(src, out..., [dst,] stream[, keep])`."""
-    return code.folded("\n".join(_Program(found, steps, wanted, ending).lines()) + "\n")
+    return code.folded("\n".join(_Program(found, steps, wanted, ending).lines()) + "\n", WIDTH)
 
 
 def takes_keep(wanted: Wanted, ending: Ending) -> bool:
@@ -201,7 +204,6 @@ class _Program(Moves):
                     [*self._drain("k", "0"), "cute.arch.sync_threads()  # before the stage is written again"]
                 ),
             ]
-        ahead = "k + STAGES - 1"
         return [
             "for k in cutlass.range_constexpr(STAGES - 1):",
             "    if k < count:",
@@ -210,8 +212,10 @@ class _Program(Moves):
             "for k in cutlass.range(count):",
             "    stage = k % STAGES",
             *indented(self._wait("k", "stage", self.stages - 2)),
-            f"    if {ahead} < count:",
-            *indented(indented(self._fill(f"({ahead})", f"(({ahead}) % STAGES)"))),
+            "    ahead = k + STAGES - 1",
+            "    if ahead < count:",
+            "        free = ahead % STAGES",
+            *indented(indented(self._fill("ahead", "free"))),
             *indented(commit),
             *indented(self._drain("k", "stage")),
         ]
@@ -221,11 +225,11 @@ class _Program(Moves):
         if self.load:
             size = f"{self.wanted.tile[0] * self.wanted.tile[1] * self.wanted.element_bytes}"
             return [
+                f"barrier = arrived + {stage}",
                 "if warp == 0:  # the whole warp: the copy elects a thread",
                 "    with cute.arch.elect_one():",
-                f"        cute.arch.mbarrier_arrive_and_expect_tx(arrived + {stage}, {size})",
-                f"    cute.copy(load, from_tile[None, {k}], to_stage[None, {stage}], "
-                f"tma_bar_ptr=arrived + {stage})",
+                f"        cute.arch.mbarrier_arrive_and_expect_tx(barrier, {size})",
+                f"    cute.copy(load, from_tile[None, {k}], to_stage[None, {stage}], tma_bar_ptr=barrier)",
             ]
         return self.threads(0, f"tiles[None, None, {k}]", f"smem[None, None, {stage}]", k=k)
 

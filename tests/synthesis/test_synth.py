@@ -363,6 +363,23 @@ def test_the_command_prints_the_table_the_reason_the_space_and_the_program(
     assert "def launch(" not in capsys.readouterr().out
 
 
+def test_what_all_plans_have_is_said_once(transposed: Synthesis) -> None:
+    """The column of sectors goes, and of a legal plan the verdict of each copy."""
+    text = render(transposed, Style(), shown=1)
+    heads = text.partition("cycles  ")[2].splitlines()[0].split()
+    assert heads == ["smem", "B", "instr", "wavefr", "plan"] and "of all:\n  sectors 512" in text
+    assert text.count("legal") == 1 and text.count("plan 1") == 1
+    alone = render(replace(transposed, plans=transposed.plans[:1]), Style(), shown=0)
+    assert "sectors  plan" in alone and "of all" not in alone
+
+
+def test_lines_of_a_program_end_before_column_97(transposed: Synthesis) -> None:
+    """What a call returns has its method where the call's parentheses close."""
+    lines = [line for plan in transposed.plans for line in plan.code.splitlines()]
+    assert max(map(len, lines)) in range(90, 97)
+    assert ").get_slice(tidx)" in {line.strip() for line in lines}
+
+
 def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*SYNTH, "--engine", "tma,cp.async", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
