@@ -82,6 +82,16 @@ def test_what_is_inserted_behind_a_copy_stands_in_its_own_function_before_its_ca
     assert outwards == [("k.py", TURN), ("k.py", COPY), *(("runner.py", line) for line in (2, 3, 4))]
 
 
+def test_a_function_that_others_call_stays_as_it_is_where_its_caller_can_be_edited() -> None:
+    helper = "def move(a, b):\n    cute.copy(atom, a, b)\n"
+    text = f"{helper}@cute.kernel\ndef one():\n    move(g, s)\n@cute.kernel\ndef other():\n    move(x, y)\n"
+    two = text.replace("move(x, y)", "use(x)")
+    here = replace(place(2), stack=(Frame("k.py", 5), Frame("k.py", 20)))
+    for source, lines in ((text, [5, 2]), (two, [2, 5]), (f"{text}one()\none()\n", [5, 2])):
+        found = slots.behind(Program({"k.py": source}), here, innermost=True)
+        assert [slot.stmt.lineno for slot in found][:2] == lines
+
+
 def test_a_barrier_stands_where_all_threads_come_by_first() -> None:
     ways = proposed(finding("LC504", "race", place(6, "writes"), place(INNER), executing=[0, 32, 0]))
     assert ways[:3] == [(line, "cute.arch.sync_threads()") for line in (TURN, 7, 9)]

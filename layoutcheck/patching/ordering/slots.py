@@ -16,7 +16,7 @@ from layoutcheck.lint.source import Source
 from layoutcheck.patching.edit import Edit, indent_of
 from layoutcheck.patching.program import Program
 from layoutcheck.sources.traced import Frame, KernelPlace
-from layoutcheck.syntax import name_of
+from layoutcheck.syntax import name_of, words_of
 
 _LOOPS = (ast.For, ast.While)
 
@@ -87,24 +87,36 @@ def passed(program: Program, first: KernelPlace, second: KernelPlace) -> list[Sl
 def behind(program: Program, place: KernelPlace, innermost: bool = False) -> list[Slot]:
     """The slots behind a place in its own function, then in its callers.
 
-    In each, those of the statements around it from outermost to innermost, or the `innermost` first.
+    In each, those of the statements around it from outermost to innermost, or the `innermost` first. These
+    begin in the nearest function that is called in one place: what others call, too, stays as it is.
     """
-    return _around(program, place, True, innermost)
+    frames = [frame for frame in (place.where, *place.stack) if frame.file in program.sources]
+    own = next((n for n, frame in enumerate(frames) if not _is_shared(program, frame)), 0) if innermost else 0
+    return _around(program, [*frames[own : own + 1], *frames[:own], *frames[own + 1 :]], True, innermost)
+
+
+def _is_shared(program: Program, frame: Frame) -> bool:
+    """Whether the function that a line is in, if it is no kernel, is called in several places."""
+    scope = program.sources[frame.file].scope_at(frame.line)
+    if any(words_of(one)[-1:] == ["kernel"] for one in getattr(scope.node, "decorator_list", ())):
+        return False
+    calls = (call for source in program.sources.values() for call in source.calls())
+    return sum(name_of(call) == scope.name for call in calls) > 1
 
 
 def before(program: Program, place: KernelPlace) -> list[Slot]:
     """The same before a place, from outermost to innermost."""
-    return _around(program, place, False, False)
+    frames = [frame for frame in (place.where, *place.stack) if frame.file in program.sources]
+    return _around(program, frames, False, False)
 
 
-def _around(program: Program, place: KernelPlace, after: bool, innermost: bool) -> list[Slot]:
+def _around(program: Program, frames: Sequence[Frame], after: bool, innermost: bool) -> list[Slot]:
     found: list[Slot] = []
-    for frame in (place.where, *place.stack):
-        if frame.file in program.sources:
-            source = program.sources[frame.file]
-            steps = chain(source, frame.line)
-            own = [_slot(source, steps, n, after) for n in range(len(steps))]
-            found += own[::-1] if innermost else own
+    for frame in frames:
+        source = program.sources[frame.file]
+        steps = chain(source, frame.line)
+        own = [_slot(source, steps, n, after) for n in range(len(steps))]
+        found += own[::-1] if innermost else own
     return found
 
 
