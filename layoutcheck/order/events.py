@@ -43,6 +43,7 @@ from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.recorder import MOST_TILES, Recorder
 from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.order.tokens import settle
+from layoutcheck.order.unused import memory_of
 from layoutcheck.order.watched import Watched
 from layoutcheck.sources.mlir import Operation
 
@@ -223,9 +224,5 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
 
 def _in_registers(meaning: Meaning) -> bool:
     """Whether a plain access is one of registers that still lie in memory."""
-    if meaning.space != "generic" or not meaning.operands:
-        return False
-    made = meaning.operands[0].definition
-    while made is not None and made.name in ("llvm.getelementptr", "llvm.bitcast"):
-        made = made.operands[0].definition
-    return made is not None and made.name == "llvm.alloca"
+    given = meaning.operands if meaning.space == "generic" else ()
+    return bool(given) and memory_of(given[0]) is not None

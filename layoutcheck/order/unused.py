@@ -15,7 +15,7 @@ from layoutcheck.order.replay import World
 from layoutcheck.order.watched import Event, lanes_of
 from layoutcheck.sources.mlir import Operation, Value
 
-_COLLECTIVE = re.compile(r"nvvm\.(?:shfl|vote|redux|match)\.sync")
+_COLLECTIVE = re.compile(r"nvvm\.(?:shfl|vote|redux|match|mma)\.sync")
 _POINTERS = ("inttoptr", "ptrtoint", "getelementptr", "addrspacecast")
 _ARITHMETIC = ("arith.", "index.", *(f"llvm.{name}" for name in _POINTERS))
 
@@ -55,16 +55,22 @@ def uses_beside(op: Operation) -> dict[Value, list[tuple[Operation, int]]]:
 
 
 def given_to_lanes(op: Operation) -> bool:
-    """Whether other lanes get what is made of a loaded number: by then each of them has loaded its own."""
+    """Whether other lanes get what is made of a loaded number: by then each of them has loaded its own.
+
+    Also by way of a fragment that still lies in memory.
+    """
     uses = uses_beside(op)
     queue, seen = list(op.results), set[Value]()
     while queue:
         value = queue.pop()
-        for user, _ in uses[value] if value not in seen else ():
+        for user, index in uses[value] if value not in seen else ():
             if _COLLECTIVE.match(user.name):
                 return True
             around = user.parent_operation if user.name in ("scf.yield", "scf.condition") else None
             queue += (around or user).results
+            if user.name == "llvm.store" and index == 0:
+                made = memory_of(user.operands[1])
+                queue += made.results if made is not None and made.results[0].type == "!llvm.ptr" else []
         seen.add(value)
     return False
 
@@ -85,3 +91,11 @@ def _users(op: Operation) -> set[Operation | None]:
             else:
                 found.add(user)
     return found
+
+
+def memory_of(pointer: Value) -> Operation | None:
+    """The `llvm.alloca` that a pointer is made of."""
+    made = pointer.definition
+    while made is not None and made.name in ("llvm.getelementptr", "llvm.bitcast"):
+        made = made.operands[0].definition
+    return made if made is not None and made.name == "llvm.alloca" else None

@@ -110,6 +110,17 @@ def moved(given: cute.Tensor, out: cute.Tensor, n: Int32, how: Constexpr):
         for _ in cutlass.range(n, unroll=1):
             total += after
         after = arch.warp_redux_sync(total, "add")
+    elif const_expr(how == 6):
+        mma = cute.make_tiled_mma(cute.nvgpu.warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, 16)))
+        part = mma.get_slice(thread % 32)
+        a = part.make_fragment_A(part.partition_shape_A((16, 16)))
+        b = part.make_fragment_B(part.partition_shape_B((8, 16)))
+        c = part.make_fragment_C(part.partition_shape_C((16, 8)))
+        for fragment in (a, b, c):
+            fragment.fill(0)
+        a[0] = BFloat16(after)
+        cute.gemm(mma, c, a, b, c)
+        after = Int32(c[0])
     shared[thread] = after  # stored
     out[thread] = after
 @cute.jit
@@ -117,7 +128,7 @@ def run(given: cute.Tensor, out: cute.Tensor, n: Int32, name: Constexpr, how: Co
     globals()[name](given, out, n, how).launch(grid=(1, 1, 1), block=(64, 1, 1))
 def made():
     return make_fake_tensor(Int32, (64,), (1,), assumed_align=16)
-for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4), ("moved", 6)):
+for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4), ("moved", 7)):
     for how in range(count):
         cute.compile(run, made(), made(), Int32(16), name, how)
 """
@@ -125,7 +136,7 @@ for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4), ("mo
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    return orders_of(KERNELS, tmp_path_factory.mktemp("lanes"), 26)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("lanes"), 27)
 
 
 def ends(finding: KernelFinding) -> list[str]:
@@ -175,13 +186,13 @@ def test_ldmatrix_is_one_instruction_of_all_lanes(orders: tuple[OrderReport, ...
 
 
 def test_a_lane_stores_what_another_lane_has_loaded(orders: tuple[OrderReport, ...]) -> None:
-    """With a barrier of the warp (0), with none (1, 3, 4), and where lanes have given each other the numbers (2), or sums
-    of them that a loop makes (5).
+    """With a barrier of the warp (0), with none (1, 3, 4), and where lanes have given each other the numbers.
 
+    That is a reduction (2), also of sums that a loop makes (5), or a product of a fragment in memory (6).
     The first lane alone stores what all 32 lanes load in 3, the last one in 4.
     """
     found = [[one for one in order.findings if one.code != "LC535"] for order in orders[20:]]
-    assert found[0] == found[2] == found[5] == []
+    assert found[0] == found[2] == found[5] == found[6] == []
     (each,), (first,), (last,) = found[1], found[3], found[4]
     lines = [[KERNELS.splitlines()[p.where.line - 1] for p in f.places] for f in (each, first, last)]
     assert all(("# loaded" in one) and other.endswith("# stored") for one, other in lines)
