@@ -18,6 +18,7 @@ from layoutcheck.order.watched import Watched
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import KernelFinding
 
+_RACE, _OF_A_PAIR = "LC504", "LC536"  # the same, in a block and between the blocks of a pair
 _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
 _USED = ("race", "not-complete")
 _WRITTEN = ("write", "matrix_write", "cp_async")  # by threads of a block
@@ -182,10 +183,19 @@ class Replays:
 
     def kept(self) -> tuple[KernelFinding, ...]:
         """The findings, without what follows from others of them."""
-        kept = [] if self.problem else list(self.findings.values())
-        if any(f.severity == "wrong" and f.code not in _SYMPTOMS for f in kept):
-            kept = [f for f in kept if f.code not in _SYMPTOMS]  # their cause is told
-        return tuple(kept)
+        return () if self.problem else causes(list(self.findings.values()))
+
+
+def causes(found: list[KernelFinding]) -> tuple[KernelFinding, ...]:
+    """The findings without those whose cause is told, by another code or between threads of one block."""
+    if any(f.severity == "wrong" and f.code not in _SYMPTOMS for f in found):
+        found = [f for f in found if f.code not in _SYMPTOMS]
+    within = [_lines(f) for f in found if f.code == _RACE]
+    return tuple(f for f in found if f.code != _OF_A_PAIR or _lines(f) not in within)
+
+
+def _lines(found: KernelFinding) -> set[tuple[str, int]]:
+    return {(place.where.file, place.where.line) for place in found.places[:2]}
 
 
 def _kept(source: Iterator[list[Watched]], met: list[list[Watched]]) -> Iterator[list[Watched]]:

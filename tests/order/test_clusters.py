@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from layoutcheck.order.replays import causes
 from layoutcheck.sources.traced import OrderReport
 from tests.order.looked import orders_of
 
@@ -197,4 +200,8 @@ def test_a_pair_that_frees_its_columns_has_met(orders: tuple[OrderReport, ...]) 
         ("note", "LC536", "freed", "used")
     }
     assert {p.block for p in alone.findings[0].places} == {0, 1}
-    assert "frees tensor memory that the other block of the pair reads" in alone.findings[0].title
+    one = alone.findings[0]
+    assert "frees tensor memory that the other block of the pair reads" in one.title
+    race = replace(one, code="LC504", severity="wrong", places=one.places[::-1])  # its own other threads'
+    other = replace(race, places=race.places[:1])
+    assert causes([one, race]) == (race,) and causes([one, other]) == (one, other)

@@ -11,7 +11,7 @@ One warp of each block of the pair performs that deallocation, and the issuing w
 still active (PTX ISA, tcgen05.alloc, dealloc, relinquish_alloc_permit). What becomes of columns that the one block has freed
 and the other still reads, the PTX ISA does not say. CUTLASS has the two blocks wait for one another before it
 (`TmemAllocator.free` of the DSL, the kernels for two SMs in C++). It is a note: no GPU of sm_100 was at hand, and four of
-NVIDIA's examples of primitives do without.
+NVIDIA's examples of primitives do without. Where LC504 says the same of the block's own threads, it alone is told.
 
 ## How to fix it
 
