@@ -52,6 +52,8 @@ def test_rounding_by_an_internal_type_is_taken_to_be_meant() -> None:
     }
     rounds = {pair for pair, assumed in made.items() if any("rounds" in one for one in assumed)}
     assert rounds == {("f32", "tf32")}
+    store = lc.check("(24,8):(1,24)", "(300,8):(1,304)", "tma_store", dtype="f32", internal_type="tf32")
+    assert not any("rounds" in one for one in store.assumptions)
 
 
 def test_a_convolution() -> None:
