@@ -113,7 +113,7 @@ def _predicate(
     sides: tuple[Arena, Arena],
     mixed: bool,
 ) -> Predicate:
-    """The predicate that shows by which entries the copy goes wrong, if it does."""
+    """By which entries the copy goes wrong is seen with it, if it does; `mixed` as in `predicate_of`."""
     effect, copy = analysis.effect, analysis.copy
     guard = effect.first.get("guard") if effect else None
     given = predicate_of(copy, instance, done, asked, mixed)

@@ -129,10 +129,12 @@ class Repository:
 
     def _always(self, file: str) -> list[str]:
         """The fixtures and hooks for every test that a file makes, or imports from another."""
-        lent = [name for name, dotted in self.outlines[file].exports if dotted and any(
-            dotted.rpartition(".")[2] in self.outlines[other].always for other in self._resolved(dotted, file)
-        )]  # fmt: skip
-        return [*self.outlines[file].always, *lent]
+        found = [*self.outlines[file].always]
+        for name, dotted in self.outlines[file].exports:
+            there = self._resolved(dotted, file) if dotted else ()
+            if any(dotted.rpartition(".")[2] in self.outlines[other].always for other in there):
+                found.append(name)
+        return found
 
     def _giving(self, path: str) -> list[str]:
         """The files whose fixtures a file's tests may take, the nearest first: also of pytest's plugins."""
@@ -146,9 +148,8 @@ class Repository:
                 found[file] = None
                 folder, outline = file.rpartition("/")[0], self.outlines[file]
                 waiting[:0] = [each for name in outline.plugins for each in self._plugin(name, folder)]
-                if file != path:
-                    every = (name for name in outline.names if name.endswith(f".{ANY}"))
-                    waiting[:0] = [each for name in every for each in self._resolved(name, file)]
+                every = (name for name in outline.names if name.endswith(f".{ANY}"))
+                waiting[:0] = [each for name in every for each in self._resolved(name, file)]
         del found[path]
         return list(found)
 

@@ -136,7 +136,8 @@ class Engine:
                 if warp.block == number:
                     met = [self.world.events[index] for index, _ in warp.todo]
                     left = loops.around(met[: warp.at]) - loops.around(met[warp.at :])
-                    found |= {warp.number} if left & block.cut else set()
+                    if left & block.cut:
+                        found.add(warp.number)
         return frozenset(found)
 
     def _advance(self, warp: Warp) -> bool:

@@ -150,7 +150,8 @@ def outline(kernel: WatchedKernel) -> dict[Operation, Meaning]:
     for op, meaning in kernel.meanings.items():
         if meaning.kind in _DECIDING or op.parent not in met:
             found[op] = meaning
-            met |= {op.parent} if meaning.within else set()
+            if meaning.within:
+                met.add(op.parent)
     return found
 
 

@@ -71,7 +71,7 @@ def _half(value: Value) -> int:
 
 
 def _kind(condition: Operation, either: list[Value]) -> str:
-    """Whether a choice takes the smaller of the two numbers that its condition compares."""
+    """`minsi` or `minui` where a choice takes the smaller of the two numbers that its condition compares."""
     predicate = integer(condition.attributes.get("predicate", "")) or 0
     smaller = either if predicate in _LESS else either[::-1] if predicate in _GREATER else None
     if condition.name != "arith.cmpi" or condition.operands != smaller:
