@@ -102,12 +102,7 @@ def _python(raw: bytes, path: str) -> Reading:
 
 
 def of_report(
-    finding: Any,
-    report: Any,
-    path: str,
-    at: tuple[int, int],
-    end: tuple[int, int] | None = None,
-    origin: str = "source",
+    finding: Any, report: Any, path: str, at: tuple[int, int], *, origin: str = "source"
 ) -> LintFinding:
     """A finding about a copy (`rules.Finding`), at its line and column in the source."""
     fix = report.fixes[0] if report.fixes else None
@@ -116,17 +111,7 @@ def of_report(
     if report.assumptions:
         evidence["assumptions"] = list(report.assumptions)
     line, column = at[0], max(1, at[1])
-    last = end or (line, column)
     return LintFinding(
-        finding.code,
-        finding.severity,
-        path,
-        line,
-        column,
-        finding.title,
-        message,
-        *last,
-        evidence,
-        None,
-        origin,
-    )
+        finding.code, finding.severity, path, line, column, finding.title, message, line, column, evidence,
+        origin=origin,
+    )  # fmt: skip

@@ -81,9 +81,6 @@ class GlobalMemory:
     def store(self, warp: Warp, index: int, lanes: int) -> None:
         """An ordinary store to global memory."""
         self._plain(warp, index, lanes)
-        event = self.world.events[index]
-        if not self.ranges or event.doubt or event.guarded:
-            return
         clocks = self.world.clocks
         for shadow, cells, records in self._ordinary(warp, index, lanes):
             access = Access(cells, records, warp.number, clocks.now(warp.number), False)
@@ -93,38 +90,28 @@ class GlobalMemory:
     def read(self, warp: Warp, index: int, lanes: int) -> None:
         """An ordinary load of global memory; of bulk copies only stores before it are looked at."""
         self._plain(warp, index, lanes)
-        event = self.world.events[index]
-        if not self.ranges or event.doubt or event.guarded:
-            return
         clocks = self.world.clocks
         for shadow, cells, records in self._ordinary(warp, index, lanes):
             stored = shadow.by_proxy[cells]
             access = Access(cells[stored], records[stored], warp.number, clocks.now(warp.number), False)
-            report(
-                self.world,
-                shadow.read(access, clocks.known[warp.number]),
-                memory="global",
-                kind="not-complete",
-            )
+            seen = shadow.read(access, clocks.known[warp.number])
+            report(self.world, seen, memory="global", kind="not-complete")
 
     def store_in_bulk(self, warp: Warp, index: int, thread: int, step: int) -> None:
         """A bulk store: written by the asynchronous proxy, complete after the wait for its group."""
-        event = self.world.events[index]
-        if event.bulk is None or event.doubt:
-            return
-        size, address = (part if isinstance(part, int) else int(part[thread]) for part in event.bulk)
-        for low, high, shadow in self.ranges:
-            if low <= address < high:
-                cells = np.arange((address - low) // CELL, (address + size - low) // CELL, dtype=np.int64)
-                clocks = self.world.clocks
-                access = Access(cells, index << 10 | thread, clocks.bulk_writes(warp.number), step, True)
-                for _ in shadow.write(access, clocks.known[warp.number]):
-                    pass
+        clocks = self.world.clocks
+        for shadow, cells in self._in_bulk(index, thread):
+            access = Access(cells, index << 10 | thread, clocks.bulk_writes(warp.number), step, True)
+            for _ in shadow.write(access, clocks.known[warp.number]):
+                pass
 
     def _ordinary(self, warp: Warp, index: int, lanes: int) -> Iterator[tuple[Shadow, Any, Any]]:
-        """The shadows that the lanes of a warp reach, with (cells, records)."""
+        """The shadows that the lanes of a warp surely reach, with (cells, records)."""
+        event = self.world.events[index]
+        if not self.ranges or event.doubt or event.guarded:
+            return
         threads = warp.first + np.array(lanes_in(lanes), np.int64)
-        addresses = self.world.events[index].numbers(0, self.world.threads)[threads]
+        addresses = event.numbers(0, self.world.threads)[threads]
         for low, high, shadow in self.ranges:
             inside = (addresses >= low) & (addresses < high)
             if inside.any():
@@ -132,16 +119,23 @@ class GlobalMemory:
 
     def load(self, warp: Warp, index: int, thread: int) -> None:
         """A bulk copy that reads global memory."""
-        source = self.world.events[index].bulk
-        if source is None or self.world.events[index].doubt:
+        clocks = self.world.clocks
+        for shadow, cells in self._in_bulk(index, thread):
+            access = Access(cells, index << 10 | thread, clocks.bulk_reads(warp.number), 0, True)
+            report(self.world, shadow.read(access, clocks.known[warp.number]), memory="global")
+
+    def _in_bulk(self, index: int, thread: int) -> Iterator[tuple[Shadow, Any]]:
+        """The shadows that a bulk copy reaches in global memory, with its cells."""
+        event = self.world.events[index]
+        if event.bulk is None or event.doubt:
             return
-        size, address = (part if isinstance(part, int) else int(part[thread]) for part in source)
+        size, address = (part if isinstance(part, int) else int(part[thread]) for part in event.bulk)
         for low, high, shadow in self.ranges:
             if low <= address < high:
-                cells = np.arange((address - low) // CELL, (address + size - low) // CELL, dtype=np.int64)
-                clocks = self.world.clocks
-                access = Access(cells, index << 10 | thread, clocks.bulk_reads(warp.number), 0, True)
-                report(self.world, shadow.read(access, clocks.known[warp.number]), memory="global")
+                yield (
+                    shadow,
+                    np.arange((address - low) // CELL, (address + size - low) // CELL, dtype=np.int64),
+                )
 
 
 def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
