@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from layoutcheck.dsl.lowered.integers import BINARY, compare, high_signed, high_unsigned
 from layoutcheck.dsl.lowered.most import most
-from layoutcheck.dsl.lowered.values import unsigned, wrap
+from layoutcheck.dsl.lowered.values import Reasons, unsigned, wrap
 from layoutcheck.sources.mlir import parse
 
 widths = st.sampled_from([1, 8, 16, 32, 64])
@@ -196,3 +196,14 @@ def test_what_constants_bound(made: str, bound: float) -> None:
     """
     *_, op, _ = (one for one in parse(text).walk() if one.name != "func.func")
     assert most(op.results[0]) == bound
+
+
+def test_what_a_bit_stood_for_in_an_earlier_run_is_forgotten() -> None:
+    reasons = Reasons()
+    bit = reasons.bit("data", "loaded")
+    assert reasons.guessed(bit) and reasons.worst(bit) == "data"
+    reasons.restart({})
+    assert reasons.bit("arguments", "given") == bit
+    assert not reasons.guessed(bit) and reasons.worst(bit) == "arguments"
+    reasons.taken = frozenset(("read",))
+    assert not reasons.guessed(reasons.bit("data", "read")) and reasons.guessed(reasons.bit("data", "other"))
