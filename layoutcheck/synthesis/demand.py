@@ -156,9 +156,9 @@ def way_of(writer: Move, wanted: Wanted) -> str:
 
 def _held(writer: Move, wanted: Wanted) -> float:
     """Bytes of the lines that the loads of a tile hold, by its first accesses."""
-    outer, mode = guessed.loaded(writer) if isinstance(writer, (Threads, Direct)) else (None, 0)
-    if outer is None or not isinstance(writer, (Threads, Direct)):
-        return 0.0
+    assert isinstance(writer, (Threads, Direct))
+    outer, mode = guessed.loaded(writer)
+    assert outer is not None
     size, sectors, lines = outer.tile.element_bytes, 0, 0
     for row in outer.addresses(writer.deal.accesses(mode)[:8]):
         ends = row[row >= 0][:, None] + [0, writer.deal.width(mode) * size - 1]

@@ -72,7 +72,7 @@ class Registers:
         _, first = np.unique(index[:, 0], return_index=True)
         self.index = index[np.sort(first)]
         linear = all(n & (n - 1) == 0 for n in (threads, *self.index.shape, *extents))
-        self.lanes = _bits(self.index[0, : min(WARP, threads)]) if linear else None
+        self.lanes = _bits(self.index[0, :WARP]) if linear else None
         self.values = _bits(self.index[:, 0]) if linear else None
         self._warps = -(-threads // WARP)
         self._adds = self.linear and bool(
@@ -119,15 +119,8 @@ class Registers:
 
     def cost(self, layout: Layout, swizzle: Swizzle | None, bits: int, store: bool) -> Side | None:
         """The quickest way to or from a tile of that layout; None where no access is of whole bytes."""
-        found = [
-            one
-            for one in (
-                self._vectors(layout, swizzle, bits, store),
-                self._matrices(layout, swizzle, bits, store),
-            )
-            if one is not None
-        ]
-        return min(found, key=lambda one: one.cycles, default=None)
+        ways = (way(layout, swizzle, bits, store) for way in (self._vectors, self._matrices))
+        return min(filter(None, ways), key=lambda one: one.cycles, default=None)
 
     def _vectors(self, layout: Layout, swizzle: Swizzle | None, bits: int, store: bool) -> Side | None:
         """The widest accesses that take whole runs of a thread's registers."""
