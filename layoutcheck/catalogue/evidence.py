@@ -56,6 +56,6 @@ def _standing(found: list[Match], folded: str) -> list[Match]:
 
 def stated(text: str) -> str:
     """The first line of a text, outside of a traceback's frames, that says what a call must be; "" where none does."""
-    lines = text.splitlines() if len(text) < folding.HEAD else []
+    lines = folding.unlogged(f"\n{text}").splitlines() if len(text) < folding.HEAD else []
     own = (" ".join(one.split()) for one in lines if not _OF_A_FRAME.match(one))
     return next((one for one in own if folding.WRONG.search(one) and demands.demand(one)), "")

@@ -113,9 +113,14 @@ def is_binary(text: str) -> bool:
     return 8 * len(_NO_TEXT.findall(text)) > len(text)
 
 
+def unlogged(text: str) -> str:
+    """The text without what a server's log prints before each line of a message but the first."""
+    return _LOGGED.sub("", text)
+
+
 def fold(text: str) -> str:
     """The text with every run of white space as one space; of a long one, what is around its errors, and its end."""
-    text = _LOGGED.sub("", text)
+    text = unlogged(text)
     if len(text) > HEAD + _TAIL:
         text = f"{_around_errors(text[:-_TAIL])} {text[-_TAIL:]}"
     return _OF_MSBUILD.sub(r"\1: ", SPACE.sub(" ", text.translate(_PLAIN)))
