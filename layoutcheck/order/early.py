@@ -8,6 +8,7 @@ launches are compared by the tensors that they are given; what other functions l
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 from layoutcheck.dsl.lowered import spaces
@@ -40,15 +41,18 @@ def begins_early(kernel: WatchedKernel, budget: Budget) -> tuple[list[Problem], 
         return [Problem("begins-early", one, None) for one in reads][:1], set()
     first = next((n for n, one in enumerate(parties) if one.event.meaning.op in waits), 0)
     found = list[Problem]()
-    for other in kernel.front if first else ():
+    of_tensor = defaultdict[int, list[Party]](list)  # what comes before the wait, by the tensor's number
+    for one in parties[:first]:
+        of_tensor[_tensor(one.event, block)].append(one)
+    of_tensor.pop(0, None)
+    for other in kernel.front if of_tensor else ():
         theirs = _globally(other, {}, budget)
         for event in theirs.events:
-            tensor, stores = _tensor(event, theirs), event.meaning.kind in _STORES
             there = Party(event, 0, first_thread(event, theirs))
             found += [
                 Problem("reads-early", there, one)
-                for one in parties[:first]
-                if tensor == _tensor(one.event, block) != 0 and (stores or one.event.meaning.kind in _STORES)
+                for one in of_tensor.get(_tensor(event, theirs), ())
+                if event.meaning.kind in _STORES or one.event.meaning.kind in _STORES
             ]
     told = {one.second.event.meaning.op for one in found if one.second is not None}
     left = any(one.event.meaning.op not in told for one in parties[:first])
