@@ -48,6 +48,7 @@ class Repository:
         self.outlines = outlines
         self._configured = configured
         self._modules: dict[str, list[str]] = {}
+        self._for_every: dict[str, list[str]] = {}  # what `_always` found
         for path in outlines:
             for name in _module_names(path, outlines, projects, sources):
                 self._modules.setdefault(name, []).append(path)
@@ -129,7 +130,9 @@ class Repository:
 
     def _always(self, file: str) -> list[str]:
         """The fixtures and hooks for every test that a file makes, or imports from another."""
-        found = [*self.outlines[file].always]
+        if file in self._for_every:
+            return self._for_every[file]
+        found = self._for_every[file] = [*self.outlines[file].always]
         for name, dotted in self.outlines[file].exports:
             there = self._resolved(dotted, file) if dotted else ()
             if any(dotted.rpartition(".")[2] in self.outlines[other].always for other in there):
