@@ -45,9 +45,7 @@ def _weight(match: Match) -> tuple[bool, bool, bool]:
 
 def _standing(found: list[Match], folded: str) -> list[Match]:
     """The matches without those that another match explains: a better entry of the same message, or an error before them."""
-    told_of = (
-        folding.OF_CPP.search(folded) or folding.OF_DSL.search(folded) or "mark_layout_dynamic" in folded
-    )
+    told_of = folding.OF_CPP.search(folded) or folding.OF_DSL.search(folded)
     others_end = len(folded) > _ALONE and not told_of
     found = [one for one in found if not (others_end and one[0].name in DIED)]
     better = {name for entry, _ in found for name in entry.instead_of}

@@ -17,7 +17,7 @@ WRONGS = (
     "not available", "not divisible", "no suitable", "no such", "mismatch", "undefined", "undeclared", "报错", "错误", "失败", "异常", "无法", "崩溃",
 )  # fmt: skip
 WRONG = re.compile(f"(?i){'|'.join(WRONGS)}".replace("|fault", "|(?<!de)fault"))
-OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
+OF_DSL = re.compile(r"cutlass|\bcute|\bDSL|\bmark_layout_dynamic\b")
 OF_CPP = re.compile(r"(?i)cutlass|\bcute")
 # a name of a library's namespace
 FOREIGN = re.compile(r"\"(?:[\w<>,&*]+ )?(?!std::|cuda::|detail::|flash::|__)[a-z]\w+::\w")
