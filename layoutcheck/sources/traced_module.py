@@ -24,6 +24,11 @@ class TracedModule(NamedTuple):
     places: Sequence[str]
     calls: Sequence[tuple[Any, ...] | None] = ()
 
+    @property
+    def lines(self) -> tuple[Frame, ...]:
+        """The innermost line of each of the places."""
+        return tuple(frame for place in self.places for frame in where_of(place)[:1])
+
     def frames(self, tag: str) -> list[Frame]:
         """The place of an operation ("cute.copy#3") and its callers, innermost first; [] for none."""
         name, _, number = tag.partition("#")

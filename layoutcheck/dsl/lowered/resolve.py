@@ -36,7 +36,7 @@ from layoutcheck.dsl.lowered.room import roomier
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.operands import check_operands, keeps_values, multiplies, rearranges
 from layoutcheck.sources.mlir import parse, without_locations
-from layoutcheck.sources.traced import ElementReport, OperandReport, OrderReport, TracedCopy
+from layoutcheck.sources.traced import ElementReport, Frame, OperandReport, OrderReport, TracedCopy
 from layoutcheck.sources.traced_module import TracedModule
 
 MODULE_SECONDS = 60.0
@@ -78,7 +78,7 @@ class Lowering:
         self._session: Session | None = None
         self._lock = threading.Lock()
         self._known: dict[bytes, list[TracedCopy]] = {}
-        self._elements: dict[bytes, ElementReport] = {}
+        self._elements: dict[tuple[bytes, tuple[Frame, ...]], ElementReport] = {}  # by digest and lines
         self._last: tuple[bytes, tuple[Lowered, Outside]] = b"", (Lowered(), Outside())
         # Modules that the passes lower, and why they cannot be launched all the same.
         self._lowered: dict[bytes, Refusal | None] = {}
@@ -146,11 +146,12 @@ class Lowering:
             return None
         start = time.monotonic()
         digest = _digest(module.text, module.arch, module.calls)
-        if digest not in self._elements:
+        key = digest, module.lines
+        if key not in self._elements:
             lowered, beyond = self._judged(digest, module.text, module.arch, module.calls)
-            self._elements[digest] = check_elements(module, lowered, beyond)
+            self._elements[key] = check_elements(module, lowered, beyond)
         self._spend(start)
-        found = self._elements[digest]
+        found = self._elements[key]
         return found if accesses or found.findings else None
 
     def _judged(
