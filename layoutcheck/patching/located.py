@@ -45,6 +45,9 @@ def located(trace: Trace, there: str = "", project: str = "") -> Trace:
         ),
         failures=tuple(replace(one, where=frame(one.where)) if one.where else one for one in trace.failures),
         orders=told(trace.orders),
-        elements=told(trace.elements),
+        elements=tuple(
+            replace(one, inside=tuple((path(file), line, move) for file, line, move in one.inside))
+            for one in told(trace.elements)
+        ),
         operands=told(trace.operands),
     )

@@ -27,7 +27,7 @@ def guarded(program: Program, site: Site, copy: Copy) -> Iterator[tuple[Candidat
     source, call = program.sources[site.path], site.call
     given = program.argument(site, "pred")
     bare = () if given is None else (rewritten(source, given.node, "None"),)
-    taken = _names(source)
+    taken = names_of(source)
     for role in ("dst", "src"):
         v = copy.side(role).layout[0].shape
         operand = program.argument(site, role)
@@ -76,7 +76,7 @@ def truths(program: Program, site: Site) -> Iterator[Candidate]:
 
 def _filled(program: Program, site: Site, shape: str, entry: str) -> tuple[str, list[str]]:
     """The name of a new predicate of a shape, and the lines that fill entry {} of it."""
-    taken = _names(program.sources[site.path])
+    taken = names_of(program.sources[site.path])
     pred, i = (free(name, taken) for name in ("pred", "i"))
     return pred, [
         f"{pred} = cute.make_rmem_tensor({shape}, cutlass.Boolean)",
@@ -106,7 +106,7 @@ def _before_copy(
         yield (Edit(site.path, start, start, text), *passed)
 
 
-def _names(source: Source) -> set[str]:
+def names_of(source: Source) -> set[str]:
     """The names of variables and parameters in a file."""
     nodes = list(ast.walk(source.tree))
     parameters = {node.arg for node in nodes if isinstance(node, ast.arg)}

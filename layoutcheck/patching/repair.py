@@ -20,7 +20,7 @@ from typing import TypeAlias
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.check import Report
 from layoutcheck.errors import InputError
-from layoutcheck.patching import operands, ordering, whole
+from layoutcheck.patching import guards, operands, ordering, whole
 from layoutcheck.patching.located import located
 from layoutcheck.patching.modules import imported
 from layoutcheck.patching.ordering import proof
@@ -38,6 +38,8 @@ MOST_SECONDS = 1800.0  # after which no further edit is tried
 _WORD = re.compile(r"\w+")
 
 Progress: TypeAlias = Callable[[str], None] | None
+Wanted: TypeAlias = Callable[[Trace], list[KernelFinding]]
+Making: TypeAlias = Callable[[Search, State, KernelFinding, dict[str, str]], tuple[Proven | None, str]]
 
 
 def repair(
@@ -61,7 +63,9 @@ def repair(
     found = Repaired(dict(texts), texts)
     state = _copies(search, State(trace), found, progress, since)
     state, products = _products(search, state, found, progress) if by is None else (state, [])
-    state, refused = _ordered(search, state, found, by, progress)
+    state, refused = _stepwise(search, state, found, progress, _unguarded(by), whole.unguarded)
+    state, more = _stepwise(search, state, found, progress, _disordered(by), whole.disorder)
+    refused |= more
     if by is None and not state.bad():
         state = _compiled(search, state, found, progress)
     wanted = state.open() if by == STRATEGY else []
@@ -187,24 +191,32 @@ def _unordered(
             yield Sketch(finding.places[0].where, told)
 
 
-def _ordered(
-    search: Search, state: State, found: Repaired, by: str | None, progress: Progress
-) -> tuple[State, dict[proof.Key, str]]:
-    """The program after the edits for its order, and why findings have none.
+def _unguarded(by: str | None) -> Wanted:
+    """The element accesses that leave their tensor."""
+    return guards.findings if by in (None, STRATEGY) else lambda _: []
 
-    For notes, too, where they are asked for by name.
-    """
+
+def _disordered(by: str | None) -> Wanted:
+    """The accesses out of order; those in notes, too, where they are asked for by name."""
+    if by not in (None, ordering.STRATEGY):
+        return lambda _: []
+    return lambda trace: ordering.first(proof.wrong(trace, notes=by is not None))
+
+
+def _stepwise(
+    search: Search, state: State, found: Repaired, progress: Progress, wanted: Wanted, edit: Making
+) -> tuple[State, dict[proof.Key, str]]:
+    """The program after an edit for each finding that is wanted, and why findings have none."""
     given_up: dict[proof.Key, str] = {}
-    for _ in range(MOST_REPAIRS if by in (None, ordering.STRATEGY) else 0):
-        left = ordering.first(proof.wrong(state.trace, notes=by is not None))
-        kept = [one for one in left if proof.key(one) not in given_up]
-        if not kept:
+    for _ in range(MOST_REPAIRS):
+        finding = next((one for one in wanted(state.trace) if proof.key(one) not in given_up), None)
+        if finding is None:
             break
         if progress is not None:
-            progress(f"repairing the order at {kept[0].places[-1].where}")
-        made, why = whole.disorder(search, state, kept[0], found.after)
+            progress(f"repairing {finding.places[-1].where}")
+        made, why = edit(search, state, finding, found.after)
         if made is None:
-            given_up[proof.key(kept[0])] = why
+            given_up[proof.key(finding)] = why
             continue
         state, given_up = _stays(found, made), {}
     return state, given_up

@@ -175,7 +175,7 @@ class Search:
         if {place_of(one) for one, _ in edited.after.open()} & set(edited.there(place)):
             return "the copy still leaves its tensor for some extents"
         before = State(self.trace(apply(edited.texts, bare))) if bare else edited.before
-        return edited.keeps(place, before)
+        return edited.keeps([place], edited.there(place), before)
 
     def mended(self, edited: Edited) -> Edited | None:
         """The edit with others that repair what it harms."""

@@ -17,7 +17,7 @@ from layoutcheck.fixes import cycles
 from layoutcheck.judge import judge_traced
 from layoutcheck.patching.registers import held, torn
 from layoutcheck.patching.repaired import lines
-from layoutcheck.sources.traced import Distinct, Frame, OperandReport, OrderReport, Trace, distinct
+from layoutcheck.sources.traced import Distinct, Frame, OperandReport, OrderReport, Trace, added, distinct
 
 Place: TypeAlias = tuple[str, int]
 
@@ -48,13 +48,13 @@ class State:
         return [(one, r) for one, r in self.reports if r is not None and one.first.has_tail]
 
     def inside(self, places: Iterable[Place]) -> dict[str, tuple[int, int]]:
-        """What copies at some places move inside of their tensors, as `TracedCopy.inside` has it."""
+        """What some places move inside of their tensors, as `TracedCopy.inside` has it."""
+        copies = (((one.where.file, one.where.line), one.inside) for one in self.trace.copies)
+        accesses = (((file, line), (move,)) for one in self.trace.elements for file, line, move in one.inside)
         found: dict[str, tuple[int, int]] = {}
-        for one in self.trace.copies:
-            if (one.where.file, one.where.line) in places:
-                for run, bytes_, apart in one.inside:
-                    was = found.get(run, (0, 0))
-                    found[run] = was[0] + bytes_, -1 if -1 in (was[1], apart) else was[1] + apart
+        for place, moves in (*copies, *accesses):
+            for run, bytes_, apart in moves if place in places else ():
+                found[run] = added(found.get(run, (0, 0)), (bytes_, apart))
         return found
 
     @cached_property
@@ -136,14 +136,15 @@ class Edited:
         known = [self.after.cycles[there] for there in self.there(place) if there in self.after.cycles]
         return sum(known) if known else default
 
-    def keeps(self, place: Place, bare: State) -> str:
-        """Why it is not shown that what a place moves inside of its tensors stays; "" where it is.
+    def keeps(self, places: Iterable[Place], there: Iterable[Place], bare: State) -> str:
+        """Why it is not shown that what places move inside of their tensors stays; "" where it is.
 
-        `bare` is the program without any predicate at that place. A predicate only takes accesses away: as
-        many bytes are the same bytes. With run-time extents whole tiles must move as before. What is taken
-        from the tails of known ones may belong to the next row, so that different accesses count.
+        `there` is where they are after the edit, `bare` the program without any predicate at them. A
+        predicate only takes accesses away: as many bytes are the same bytes. With run-time extents whole
+        tiles must move as before. What is taken from the tails of known ones may belong to the next row, so
+        that different accesses count.
         """
-        before, after = bare.inside([place]), self.after.inside(self.there(place))
+        before, after = bare.inside(set(places)), self.after.inside(set(there))
         runs = [run for run in before if run in after]
         if not runs:
             return "which elements it moves is not known"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from layoutcheck.patching import operands, ordering
+from layoutcheck.patching import guards, operands, ordering
 from layoutcheck.patching.edit import Candidate, apply, rewritten
 from layoutcheck.patching.layouts import aligned
 from layoutcheck.patching.ordering import proof
@@ -34,45 +34,90 @@ def product(
     search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
 ) -> tuple[Proven | None, str]:
     """The edit with which a product's operands fit; else why there is none."""
-    refused: list[str] = []
-    mine = (way for way in operands.ways(texts, finding) if search.may(way[1]))
-    for title, edits in itertools.islice(mine, MOST_TRIES):
-        changed = apply(texts, edits)
-        edited = Edited(texts, state, changed, State(search.trace(changed)))
-        why = operands.objection(state.trace, edited.after.trace, finding) or edited.objection(False)
-        if not why and edited.harmed():
-            why = f"{short(edited.harmed()[0])} is worse"
-        if not why:
-            where = finding.places[0].where
-            return Proven(edited, Repair(where, title, "legal", (where,), lines_of(texts, edits))), ""
-        refused.append(f"{title} at line {lines_of(texts, edits)[0].line}: {why}")
-    return None, told(refused) or UNFOUND
+    where = finding.places[0].where
+
+    def objection(edited: Edited, edits: Candidate) -> str:
+        del edits
+        why = operands.objection(state.trace, edited.after.trace, finding)
+        return why or edited.objection(registers=False)
+
+    def repair(edited: Edited, title: str, edits: Candidate) -> Repair:
+        del edited
+        return Repair(where, title, "legal", (where,), lines_of(texts, edits))
+
+    made, why = _first(search, state, texts, operands.ways(texts, finding), MOST_TRIES, objection, repair)
+    return made, why or UNFOUND
+
+
+def unguarded(
+    search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
+) -> tuple[Proven | None, str]:
+    """The edit with which element accesses stay in their tensor; else why there is none."""
+    ways = {way.edits: way for way in guards.ways(texts, finding, state.trace)}
+
+    def objection(edited: Edited, edits: Candidate) -> str:
+        why = edited.failed() or guards.objection(edited, finding) or edited.objection()
+        if why:
+            return why
+        bare = State(search.trace(apply(texts, ways[edits].bare)))
+        return guards.unkept(edited, bare, finding, edits)
+
+    def repair(edited: Edited, title: str, edits: Candidate) -> Repair:
+        repaired = tuple(one.places[0].where for one in guards.repaired(edited))
+        where = finding.places[0].where
+        return Repair(where, title, guards.VERDICT, repaired, lines_of(texts, edits))
+
+    titled = [(way.title, way.edits) for way in ways.values()]
+    return _first(search, state, texts, titled, MOST_TRIES, objection, repair)
 
 
 def disorder(
     search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
 ) -> tuple[Proven | None, str]:
     """The edit with which accesses are in order; else why there is none."""
+
+    def objection(edited: Edited, edits: Candidate) -> str:
+        del edits
+        why = edited.failed() or proof.objection(state.trace, edited.after.trace, finding, edited.lines)
+        return why or edited.objection()
+
+    def repair(edited: Edited, title: str, edits: Candidate) -> Repair:
+        del edited
+        where = finding.places[min(1, len(finding.places) - 1)].where
+        both = tuple(dict.fromkeys(place.where for place in finding.places[:2]))
+        return Repair(where, title, "in order", both, lines_of(texts, edits))
+
+    ways = ordering.ways(texts, finding, state.trace)
+    return _first(search, state, texts, ways, MOST_ORDERED, objection, repair)
+
+
+def _first(
+    search: Search,
+    state: State,
+    texts: dict[str, str],
+    ways: Iterable[tuple[str, Candidate]],
+    most: int,
+    objection: Callable[[Edited, Candidate], str],
+    repair: Callable[[Edited, str, Candidate], Repair],
+) -> tuple[Proven | None, str]:
+    """The first edit that nothing is said against and that harms no copy; else what is said."""
     refused: list[str] = []
     tried: set[tuple[str, ...]] = {tuple(texts.values())}
-    for title, edits in ordering.ways(texts, finding, state.trace):
+    for title, edits in ways:
         if not search.may(edits):
             continue
         changed = apply(texts, edits)
         if tuple(changed.values()) in tried:
             continue
-        if len(tried) > MOST_ORDERED:
+        if len(tried) > most:
             break
         tried.add(tuple(changed.values()))
         edited = Edited(texts, state, changed, State(search.trace(changed)))
-        why = edited.failed() or proof.objection(state.trace, edited.after.trace, finding, edited.lines)
-        why = why or edited.objection()
+        why = objection(edited, edits)
         if not why and edited.harmed():
             why = f"{short(edited.harmed()[0])} is worse"
         if not why:
-            where = finding.places[min(1, len(finding.places) - 1)].where
-            both = tuple(dict.fromkeys(place.where for place in finding.places[:2]))
-            return Proven(edited, Repair(where, title, "in order", both, lines_of(texts, edits))), ""
+            return Proven(edited, repair(edited, title, edits)), ""
         refused.append(f"{title.split(';')[0]} at line {lines_of(texts, edits)[0].line}: {why}")
     return None, told(refused)
 

@@ -19,6 +19,7 @@ KEYS = {
     "where": "the place in the source",
     "stack": "its callers, innermost first",
     "lines": "files and lines",
+    "inside": "what stays in its tensors: file, line; which blocks, bytes, bytes of different accesses or -1",
     # findings
     "code": "of the rule, such as LC203",
     "severity": "rejected, wrong, unknown, slow or note",

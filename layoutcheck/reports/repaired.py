@@ -53,7 +53,7 @@ def _repair(repair: Repair, style: Style) -> list[str]:
         f"slower now: {_place(place)}, from {old:g} to {new:g} cycles" for place, old, new in repair.slowed
     ]
     by = f"confirmed by: {_confirmed(repair)}"
-    what = "accesses" if repair.verdict == "in order" else "copies"
+    what = "accesses" if repair.verdict in ("in order", "in bounds") else "copies"
     now = f"{what} now {repair.verdict}: {copies}"
     if not repair.repaired:
         now = f"the program, which ended at {_place(repair.where)}, is built; its copies are {repair.verdict}"

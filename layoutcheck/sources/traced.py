@@ -43,6 +43,11 @@ def in_lines(frames: Iterable[Frame]) -> str:
     return f" ({', '.join(lines[:_MOST_LINES])}{more})" if lines else ""
 
 
+def added(was: tuple[int, int], more: tuple[int, int]) -> tuple[int, int]:
+    """What stays in its tensors of two operations: bytes, bytes of different accesses (-1: not counted)."""
+    return was[0] + more[0], -1 if -1 in (was[1], more[1]) else was[1] + more[1]
+
+
 @dataclass(frozen=True, slots=True)
 class LoweredSide:
     """One operand's instructions by the compiler's own lowering, counted as in `analysis.cost.SideCost`.
@@ -260,7 +265,8 @@ class ElementReport:
 
     `problem` says why they were not looked at, "" where they were. Of `accesses` operations in memory `known`
     have addresses that the lowering tells; `unchecked` are (reason, operations). `verdicts` are (verdict,
-    operations) of those known, `lines` the files and lines of all.
+    operations) of those known, `lines` the files and lines of all. `inside` is that of `TracedCopy`, of all
+    accesses of a line: its file and number first.
     """
 
     kernel: str
@@ -272,6 +278,7 @@ class ElementReport:
     unchecked: tuple[tuple[str, int], ...] = ()
     verdicts: tuple[tuple[str, int], ...] = ()
     lines: tuple[tuple[str, int], ...] = ()
+    inside: tuple[tuple[str, int, tuple[str, int, int]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,7 @@ def test_what_rests_on_the_caller_is_guarded_by_name_alone(tmp_path: Path) -> No
 def test_as_many_bytes_are_those_of_the_same_blocks() -> None:
     state = State(Trace((seen(Path("k.py"), (ALL, 8, 8), (TAIL, 4, 4)), seen(Path("k.py"), (ALL, 8, -1)))))
     assert state.inside([("k.py", 2)]) == {ALL: (16, -1), TAIL: (4, 4)}
-    assert Edited({}, state, {}, state).keeps(("k.py", 2), state) == ""
+    assert Edited({}, state, {}, state).keeps([("k.py", 2)], [("k.py", 2)], state) == ""
 
 
 # ---- whole programs ----

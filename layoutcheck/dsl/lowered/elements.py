@@ -24,7 +24,15 @@ from layoutcheck.findings import Finding, Where, verdict
 from layoutcheck.rules import rule
 from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.printed import COPIES
-from layoutcheck.sources.traced import Addresses, ElementReport, Frame, KernelFinding, KernelPlace, in_lines
+from layoutcheck.sources.traced import (
+    Addresses,
+    ElementReport,
+    Frame,
+    KernelFinding,
+    KernelPlace,
+    added,
+    in_lines,
+)
 from layoutcheck.sources.traced_module import TracedModule
 
 _SPACES = ("gmem", "smem", "dsmem", "generic")
@@ -81,6 +89,7 @@ class _Elements:
         self.found: dict[object, KernelFinding] = {}
         self.verdicts: Counter[str] = Counter()
         self.lines: dict[tuple[str, int], None] = {}
+        self.inside: dict[tuple[str, int, str], tuple[int, int]] = {}
 
     def leave(self, why: str, tag: str) -> None:
         """An access that is not checked."""
@@ -121,7 +130,11 @@ class _Elements:
             beside[tag].append(op)
         for tag, op in ops.items():
             self.seen += 1
-            self.lines.update(((frame.file, frame.line), None) for frame in places[tag][:1])
+            for frame in places[tag][:1]:
+                self.lines[frame.file, frame.line] = None
+                for run, counts in self.beyond.inside.get(tag, {}).items():
+                    at = frame.file, frame.line, run
+                    self.inside[at] = added(self.inside.get(at, (0, 0)), counts)
             threads, faults = self.beyond.faults.get(tag, (0, []))
             if op.kind not in KNOWN and not faults:
                 self.unchecked[op.reasons[-1] if op.reasons else "its addresses are not known"] += 1
@@ -146,6 +159,7 @@ class _Elements:
         return ElementReport(
             self.module.kernel, self.module.arch, tuple(self.found.values()), "", self.seen, self.known,
             tuple(sorted(unchecked)), tuple(sorted(self.verdicts.items())), tuple(self.lines),
+            tuple((file, line, (run, *n)) for (file, line, run), n in self.inside.items()),
         )  # fmt: skip
 
 

@@ -1,0 +1,280 @@
+"""Edits for element accesses that leave their tensor: an `if` on their coordinates, and when it is proven.
+
+The condition is made of the coordinates of the tensor's elements, as `predicates.py` does it for copies. The
+`if` stands around the statements from the first to the last that leave the tensor, so that it is asked once;
+else around one of them. What such a statement reads into a name is 0 where the condition does not hold.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import NamedTuple
+
+from layoutcheck.lint.scopes import Scope
+from layoutcheck.lint.source import Source
+from layoutcheck.patching.cuts import coordinates, cut_of, free
+from layoutcheck.patching.edit import Candidate, Edit, indent_of
+from layoutcheck.patching.predicates import STRATEGY, names_of
+from layoutcheck.patching.program import COPIES, Program, Site
+from layoutcheck.patching.state import BAD, Edited, Place, State
+from layoutcheck.sources.traced import KernelFinding, Trace
+from layoutcheck.syntax import name_of
+
+VERDICT = "in bounds"
+_TITLE = f"{STRATEGY}: what has coordinates outside of the tensor is not accessed"
+_TOGETHER = re.compile(
+    r"sync|barrier|fence|arrive|wait|commit|gemm|reduc|shuffle|vote|match|elect"
+)  # calls of many threads
+_LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield)
+
+
+def findings(trace: Trace) -> list[KernelFinding]:
+    """The element accesses that leave a tensor in global memory, each line once."""
+    found: dict[Place, KernelFinding] = {}
+    for one in _bad(trace):
+        if one.code == "LC204" and "tensor_bytes" in one.evidence:
+            found.setdefault(_place(one), one)
+    return list(found.values())
+
+
+class Way(NamedTuple):
+    """An edit, what it does in words, and the same edit with a condition that always holds."""
+
+    title: str
+    edits: Candidate
+    bare: Candidate
+
+
+def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterator[Way]:
+    """Edits for a finding; first one that is for others of the `trace`, too."""
+    path, line = _place(finding)
+    program = Program(texts)
+    at = _statement(program.sources[path], line) if path in texts else None
+    if at is None:
+        return
+    others = [_place(one)[1] for one in findings(trace) if _place(one)[0] == path]
+    whole = at.around([n for n, one in enumerate(at.suite) if any(_spans(one, line) for line in others)])
+    single = at.around([at.suite.index(at.statement)])
+    for access in _accesses(at.statement, finding.places[0].what):
+        zero = _zero(at.statement, access)
+        for condition in _conditions(program, at, access):
+            for title, statements, first in (
+                (_TITLE, whole, ""),
+                (_TITLE, single, ""),
+                (f"{_TITLE}; what is not read is 0", [at.statement] if zero else [], zero),
+            ):
+                edits, bare = (
+                    _guarded(at, statements, condition, first, extents)
+                    for extents in (condition.extents, condition.endless)
+                )
+                if edits:
+                    yield Way(title, edits, bare)
+
+
+def objection(edited: Edited, finding: KernelFinding) -> str:
+    """What is worse with an edit, of element accesses; "" where nothing is."""
+    there = set(_lines(edited, _place(finding)))
+    bad = [_bad(state.trace) for state in (edited.before, edited.after)]
+    if any(one.code == finding.code and _place(one) in there for one in bad[1]):
+        return f"{finding.code} remains"
+    old, new = (Counter(one.code for one in some) for some in bad)
+    if new - old:
+        return f"{min(new - old)} is found instead"
+    unknown = [
+        sum(one.accesses - one.known for one in state.trace.elements)
+        for state in (edited.before, edited.after)
+    ]
+    return "fewer accesses are known" if unknown[1] > unknown[0] else ""
+
+
+def unkept(edited: Edited, bare: State, finding: KernelFinding, edits: Candidate) -> str:
+    """Why it is not shown that an edit takes away just what leaves the tensor; "" where it is.
+
+    `bare` is the program with the same statement under a condition that always holds: what is evaluated of
+    it is then what is evaluated of the edited program.
+    """
+    block = edits[0]
+    first, last = (edited.texts[block.path].count("\n", 0, at) + 1 for at in (block.start, block.end))
+    there = {one for line in range(first, last + 1) for one in _lines(edited, (block.path, line))}
+    if not any(_place(one) in there for one in findings(bare.trace)):
+        return f"{finding.code} is not found of what it takes away"
+    return edited.keeps(there, there, bare)
+
+
+def repaired(edited: Edited) -> list[KernelFinding]:
+    """What left a tensor before an edit and does not after it."""
+    left = {_place(one) for one in findings(edited.after.trace)}
+    return [one for one in findings(edited.before.trace) if left.isdisjoint(_lines(edited, _place(one)))]
+
+
+def _lines(edited: Edited, place: Place) -> list[Place]:
+    """Where a line may be after an edit."""
+    return [(place[0], at) for at in edited.lines(*place)]
+
+
+def _bad(trace: Trace) -> list[KernelFinding]:
+    """What is wrong with a trace's element accesses."""
+    every = (one for report in trace.elements for one in report.findings)
+    return [one for one in every if one.severity in BAD and one.places]
+
+
+def _place(finding: KernelFinding) -> Place:
+    where = finding.places[0].where
+    return where.file, where.line
+
+
+def _spans(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+class _At(NamedTuple):
+    """A statement that accesses elements, the list of statements that it is in, and the function."""
+
+    source: Source
+    statement: ast.stmt
+    suite: list[ast.stmt]
+    scope: Scope
+
+    def around(self, indices: Sequence[int]) -> list[ast.stmt]:
+        """The statements from the first to the last of these, and those that read what they bind.
+
+        None where others read that, where threads do something together, or one statement leaves the block.
+        """
+        first, last = min(indices), max(indices)
+        names = list(ast.walk(self.scope.node))
+        while True:
+            taken = self.suite[first : last + 1]
+            start, end = taken[0].lineno, taken[-1].end_lineno or taken[-1].lineno
+            bound, before, read = set[str](), set(self.scope.parameters), dict[str, int]()
+            for one in names:
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+                    (bound if start <= one.lineno <= end else before if one.lineno < start else set()).add(
+                        one.id
+                    )
+                elif isinstance(one, ast.Name) and not start <= one.lineno <= end:
+                    read[one.id] = max(one.lineno, read.get(one.id, 0))
+            later = [read[name] for name in bound - before if name in read]
+            if not later:
+                break
+            further = [n for n, one in enumerate(self.suite) if n > last and _spans(one, max(later))]
+            if not further:
+                return []
+            last = further[0]
+        inner = [node for one in taken for node in ast.walk(one)]
+        calls = [name_of(node) for node in inner if isinstance(node, ast.Call)]
+        together = any(name in COPIES or _TOGETHER.search(name) for name in calls)
+        return [] if together or any(isinstance(node, _LEAVES) for node in inner) else taken
+
+
+def _statement(source: Source, line: int) -> _At | None:
+    """The simple statement of a line."""
+    scope = source.scope_at(line)
+    suites = [getattr(node, name, None) for node in ast.walk(scope.node) for name in ("body", "orelse")]
+    for suite in [one for one in suites if isinstance(one, list)]:
+        for one in suite:
+            if isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr)) and _spans(one, line):
+                return _At(source, one, suite, scope)
+    return None
+
+
+def _accesses(statement: ast.stmt, what: str) -> list[ast.Subscript]:
+    """The elements that a statement reads or writes, by one index each."""
+    stores = what == "writes"
+    every = [node for node in ast.walk(statement) if isinstance(node, ast.Subscript)]
+    kept = [
+        node
+        for node in every
+        if isinstance(node.ctx, ast.Store) == stores or isinstance(statement, ast.AugAssign)
+    ]
+    return [
+        node
+        for node in kept
+        if not any(isinstance(one, ast.Slice) or _is_none(one) for one in ast.walk(node.slice))
+    ]
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+class _Condition(NamedTuple):
+    """What is asked of `{}`, the tensor's extents; the statement before it ("" for none); edits elsewhere."""
+
+    text: str
+    extents: str
+    before: str
+    more: Candidate
+
+    @property
+    def endless(self) -> str:
+        """Extents that no coordinate reaches."""
+        return f"cute.repeat_like(1 << 30, {self.extents})"
+
+
+def _conditions(program: Program, at: _At, access: ast.Subscript) -> Iterator[_Condition]:
+    """Whether the coordinates of an element are inside of its tensor."""
+    site = Site(at.source.path, access.value, at.scope)
+    cut = cut_of(program, site, at.statement.lineno)
+    if cut is None:
+        return
+    index, taken = ast.unparse(access.slice), names_of(at.source)
+    for coords, extents, more in coordinates(program, site, cut, taken):
+        if not isinstance(cut.part, ast.Name):
+            name = free("coords", taken)
+            given = f"{name}[{index.removeprefix('(').removesuffix(')')}]"
+            yield _Condition(
+                f"cute.elem_less({given}, {{}})", extents, f"{name} = {ast.unparse(coords)}", more
+            )
+        elif isinstance(access.slice, ast.Tuple):
+            yield _Condition(f"cute.elem_less({index}, {{}})", extents, "", more)
+        else:
+            yield _Condition(f"{index} < {{}}", f"cute.size({cut.root.id})", "", more)
+            yield _Condition(f"cute.elem_less({index}, {{}})", extents, "", more)
+
+
+def _zero(statement: ast.stmt, access: ast.Subscript) -> str:
+    """The statement with 0 for what it reads by that index into a name; "" for one that does not."""
+    if not isinstance(statement, ast.Assign) or not all(
+        isinstance(one, ast.Name) for one in statement.targets
+    ):
+        return ""
+    value = _Zero(ast.unparse(access.slice)).visit(deepcopy(statement.value))
+    return ast.unparse(ast.Assign(statement.targets, value, lineno=0))
+
+
+class _Zero(ast.NodeTransformer):
+    """0 in place of what is read by an index."""
+
+    def __init__(self, index: str) -> None:
+        self.index = index
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if ast.unparse(node.slice) != self.index:
+            return self.generic_visit(node)
+        return ast.parse(f"{ast.unparse(node.value)}.element_type(0)", mode="eval").body
+
+
+def _guarded(
+    at: _At, statements: Sequence[ast.stmt], condition: _Condition, zero: str, extents: str
+) -> Candidate:
+    """Statements under a condition; nothing where they share their lines, or a text has several."""
+    source, indents = at.source, [indent_of(at.source, one) for one in statements]
+    texts = [
+        node for one in statements for node in ast.walk(one) if isinstance(node, ast.Constant | ast.JoinedStr)
+    ]
+    if not indents or None in indents or any(node.lineno != node.end_lineno for node in texts):
+        return ()
+    (start, _), (_, end) = (source.span_of(one) for one in (statements[0], statements[-1]))
+    indent = indents[0] or ""
+    step = "\t" if "\t" in indent else "    "
+    inner = re.sub(r"\n(?=[^\r\n])", f"\n{step}", source.text[start:end])
+    lines = [
+        *filter(None, (condition.before, zero)),
+        f"if {condition.text.format(extents)}:",
+        f"{step}{inner}",
+    ]
+    return (Edit(source.path, start, end, f"\n{indent}".join(lines)), *condition.more)

@@ -1,0 +1,224 @@
+"""Conditions around element accesses that leave their tensor, and the proof that they take away no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.dsl.lowered import Lowered, resolve
+from layoutcheck.dsl.lowered.faults import Outside
+from layoutcheck.patching.edit import apply
+from layoutcheck.patching.guards import findings, objection, unkept, ways
+from layoutcheck.patching.repaired import Repaired
+from layoutcheck.patching.state import Edited, State
+from layoutcheck.reports.repaired import render
+from layoutcheck.reports.style import Style
+from layoutcheck.sources.traced import ElementReport, Frame, KernelFinding, KernelPlace, Trace
+from layoutcheck.sources.traced_module import TracedModule
+from layoutcheck.tracing import Script, repaired
+from tests.patching.broken import HEAD
+from tests.patching.simulated import DESTINATION, block, compiled
+
+ADD = """@cute.kernel
+def kernel(a: cute.Tensor, c: cute.Tensor):
+    i = index()
+    x = a[i]  # first
+    y = x + 1.0
+
+    c[i] = y
+    done(i)
+"""
+
+
+def found(line: int, what: str = "reads", code: str = "LC204", file: str = "k.py") -> KernelFinding:
+    place = KernelPlace(what, Frame(file, line))
+    return KernelFinding(code, "wrong", "leaves", "leaves", (place,), {"tensor_bytes": 8})
+
+
+def seen(*told: KernelFinding, inside: int = 64, known: int = 2, run: str = "0 1a", line: int = 4) -> Trace:
+    report = ElementReport(
+        "kernel", "sm_90a", told, "", 2, known, inside=(("k.py", line, (run, inside, inside)),)
+    )
+    return Trace(elements=(report,))
+
+
+def edits(text: str, *told: KernelFinding) -> list[str]:
+    """The texts of all edits for the first of what was found."""
+    return [apply({"k.py": text}, way.edits)["k.py"] for way in ways({"k.py": text}, told[0], seen(*told))]
+
+
+def test_one_condition_stands_around_all_that_leaves_the_tensor() -> None:
+    first, *_ = edits(ADD, found(4), found(7, "writes"))
+    assert first == ADD.replace(
+        ADD[ADD.index("    x = a") : ADD.index("    done")],
+        """    if i < cute.size(a):
+        x = a[i]  # first
+        y = x + 1.0
+
+        c[i] = y
+""",
+    )
+
+
+def test_statements_that_read_what_is_bound_are_taken_along() -> None:
+    first, *_ = edits(ADD, found(4))
+    assert "        c[i] = y\n    done(i)" in first  # which reads y, which reads x
+
+
+@pytest.mark.parametrize(
+    "together", ["cute.arch.sync_threads()", "y = cute.arch.warp_reduction_sum(x)", "return"]
+)
+def test_what_threads_do_together_stays_outside(together: str) -> None:
+    """Then 0 stands for what is not read."""
+    made = edits(ADD.replace("x + 1.0", f"x + 1.0\n    {together}"), found(4), found(7, "writes"))
+    zero = """    x = a.element_type(0)
+    if i < cute.size(a):
+        x = a[i]  # first
+"""
+    assert zero in made[0] and f"\n    {together}" in made[0]
+    assert not any(f"        {together}" in one for one in made)
+
+
+def test_a_value_that_is_read_elsewhere_gets_its_zero_before() -> None:
+    text = ADD.replace("a[i]  # first", "(a[i] + b[i]).to(cutlass.Float32) * s[0]").replace(
+        "y = ", "arrive(); y = "
+    )
+    zero = "    x = (a.element_type(0) + b.element_type(0)).to(cutlass.Float32) * s[0]\n"
+    assert any(zero in one for one in edits(text, found(4)))
+
+
+def test_the_coordinates_are_those_of_the_whole_tensor() -> None:
+    text = ADD.replace("i = index()", "a = cute.local_tile(a_, (8, 8), (m, n))").replace(
+        "a[i]", "a[i, j + 1]"
+    )
+    text = text.replace("a: cute.Tensor", "a_: cute.Tensor").replace("done(i)", "coords = 1")
+    first, *_ = edits(text, found(4))
+    assert "    coords_2 = cute.local_tile(cute.make_identity_tensor(a_.shape), (8, 8), (m, n))\n" in first
+    assert "    if cute.elem_less(coords_2[i, j + 1], a_.shape):\n" in first
+    [whole, *_] = edits(ADD.replace("a[i]", "a[i, j + 1]"), found(4))
+    assert "if cute.elem_less((i, j + 1), a.shape):\n" in whole
+
+
+@pytest.mark.parametrize(
+    "line", ["x = a[None, i]", "x = a[i:j]", "x = f(a)", "x = a[i]; z = 1", 'x = a[i] if """\n""" else 0']
+)
+def test_what_is_no_plain_access_gets_no_condition(line: str) -> None:
+    text = ADD.replace("x = a[i]  # first", line)
+    assert edits(text, found(4)) == []
+
+
+def test_a_line_of_another_file_or_of_no_statement_gets_none() -> None:
+    assert edits(ADD, found(4, file="other.py")) == [] and edits(ADD, found(2)) == []
+
+
+# ---- the proof ----
+
+
+def tried(after: Trace, bare: Trace | None = None) -> str:
+    """What is said against the first edit, whose program is traced so."""
+    one, texts = found(4), {"k.py": ADD}
+    before = seen(one, found(7, "writes"))
+    way = next(ways(texts, one, before))
+    edited = Edited(texts, State(before), apply(texts, way.edits), State(after))
+    return objection(edited, one) or unkept(edited, State(bare or seen(found(5), line=5)), one, way.edits)
+
+
+def test_an_edit_stays_if_all_that_is_inside_moves() -> None:
+    assert tried(seen(line=5)) == ""
+
+
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        (seen(found(5), line=5), "LC204 remains"),
+        (seen(found(9, code="LC301"), line=5), "LC301 is found instead"),
+        (seen(known=1, line=5), "fewer accesses are known"),
+        (seen(inside=60, line=5), "elements inside of the tensor would not be moved"),
+        (seen(run="0 2b", line=5), "which elements it moves is not known"),
+        (Trace(), "which elements it moves is not known"),
+    ],
+)
+def test_an_edit_that_is_not_proven_is_refused(after: Trace, reason: str) -> None:
+    assert tried(after) == reason
+
+
+def test_what_is_compared_with_has_to_leave_the_tensor_still() -> None:
+    """Else the condition that always holds changed what was evaluated."""
+    assert tried(seen(line=5), seen(line=5)) == "LC204 is not found of what it takes away"
+
+
+def test_accesses_in_shared_memory_are_not_guarded() -> None:
+    one, shared = found(4), replace(found(3), evidence={"allocation_bytes": 8})
+    assert findings(seen(shared, one, one)) == [one]
+
+
+def test_a_module_at_other_lines_is_told_at_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found of a text is kept, and the text has no lines: an edit above a kernel moves them."""
+    text = '"cute.memref.load"(%0) : (!cute.memref<f32, gmem, "1:0">) -> f32'
+    told: list[Frame] = []
+
+    def check(module: TracedModule, *_: object) -> ElementReport:
+        told.extend(module.lines)
+        return ElementReport("", "", lines=tuple((one.file, one.line) for one in module.lines))
+
+    monkeypatch.setattr(resolve, "check_elements", check)
+    monkeypatch.setattr(resolve.Lowering, "_judged", lambda *_: (Lowered(), Outside()))
+    lowering = resolve.Lowering()
+    modules = [TracedModule(text, "", "sm_90a", {"": (0,)}, (f'loc("k.py":{n}:1)',)) for n in (3, 4, 3)]
+    found = [lowering.elements(one) for one in modules]
+    assert [one and one.lines for one in found] == [(("k.py", n),) for n in (3, 4, 3)]
+    assert [one.line for one in told] == [3, 4]
+
+
+# ---- whole programs ----
+
+LOOP = (
+    HEAD
+    + """
+@cute.kernel
+def kernel(src: cute.Tensor, dst: cute.Tensor):
+    tid, _, _ = cute.arch.thread_idx()
+    row, _, _ = cute.arch.block_idx()
+    mine = cute.local_tile(src, (32, 32), (row, 0))
+    out = cute.local_tile(dst, (32, 32), (row, 0))
+    for i in cutlass.range(32):
+        out[i, tid] = mine[i, tid]
+
+
+@cute.jit
+def host(src: cute.Tensor, dst: cute.Tensor):
+    kernel(src, dst).launch(grid=(2, 1, 1), block=(32, 1, 1))
+
+
+a, b = (make_fake_tensor(cutlass.Float32, (40, 32), stride=(32, 1), assumed_align=16) for _ in range(2))
+cute.compile(host, a, b)
+"""
+)
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "kernel.py"
+    script.write_text(LOOP)
+    return script
+
+
+@pytest.fixture
+def guarded(program: Path) -> Repaired:
+    return repaired(Script(str(program), launch=False))
+
+
+def test_a_store_in_a_loop_is_guarded_and_every_element_is_written(program: Path, guarded: Repaired) -> None:
+    """By the trace, and by the PTX of the repaired program: every element of dst, and nothing behind it."""
+    [one] = guarded.repairs
+    assert (
+        one.verdict == "in bounds" and [place.line for place in one.repaired] == [14] and not guarded.sketches
+    )
+    assert "accesses now in bounds: kernel.py:14" in render(guarded, [], Style())
+    ptx = compiled(guarded.after[str(program)])
+    written = {to - DESTINATION for at in range(2) for to in block(ptx, (at, 0)).written}
+    assert written == set(range(4 * 40 * 32))
