@@ -328,12 +328,14 @@ def _define(
         for keyword in node.keywords:
             _take(keyword.value, made, inner, pytest)
     else:
-        made.entry = of_every_test(node) or (pytest and node.name.startswith(("test", *_PYTEST)))
+        made.entry = of_every_test(node, names.given) or (pytest and node.name.startswith(("test", *_PYTEST)))
         for each in _defaults(node.args):
             _take(each, scope, names, pytest)
-        made.fixture = fixture_of(node) is not None
+        made.fixture = fixture_of(node, names.given) is not None
         if pytest or made.fixture:  # fixtures are called by the names of arguments, or by names that are made
-            made.uses.update((*parameters_of(node), *(_FIXTURES for name in asked_for(node) if name == ANY)))
+            made.uses.update(
+                (*parameters_of(node), *(_FIXTURES for name in asked_for(node, names.given) if name == ANY))
+            )
     for child in node.body:
         _take(child, made, inner, pytest)
 

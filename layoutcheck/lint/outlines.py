@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TypeGuard
 
@@ -32,6 +32,7 @@ _RUNNING = (
     "pytest_pyfunc_call",
     "pytest_fixture_setup",
 )
+_MOST_PLUGINS = 1000
 ANY = "*"
 
 
@@ -46,7 +47,8 @@ class Outline:
     the fixtures that its tests and fixtures ask for, `ANY` for a name that is made while they run. `gives`
     are its fixtures and pytest's hooks: the names that each uses of other modules, "" for one of its own, and
     the fixtures that it asks for behind an @. `always` of them are for every test. `plugins` are the modules
-    that it names in `pytest_plugins`; the end of a name that is made while pytest runs is `ANY`.
+    that it names in `pytest_plugins`; the end of a name that is made while pytest runs is `ANY`, and so is
+    what more than 1000 of them name.
     """
 
     names: tuple[str, ...] = ()
@@ -101,10 +103,13 @@ def outline(raw: bytes) -> Outline:
     compiling = {node.name for node in tree.body if _compiles(node, exports)}
     calls = {name for node in tree.body for name in _calls(node, exports, compiling)}
     every = list(_statements(tree.body))
-    takes = {each.arg for node in every for each in _parameters(node)} | set(asked_for(tree))
-    gives = tuple((name, _used(node, exports)) for node in every for name in _given(node))
-    always = tuple(name for node in every if of_every_test(node) for name in _given(node))
+    known = exports | _constants(every, exports)
+    takes = {each.arg for node in every for each in _parameters(node, known)} | set(asked_for(tree, known))
+    gives = tuple((name, _used(node, exports, known)) for node in every for name in _given(node, known))
+    always = tuple(name for node in every if of_every_test(node, known) for name in _given(node, known))
     plugins = {name for node in every for name in _plugins(_assigned(node, "pytest_plugins"))}
+    if len(plugins) > _MOST_PLUGINS:
+        plugins = {ANY}
     return Outline(
         tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main, tuple(sorted(calls)),
         tuple(sorted(takes)), gives, always, tuple(sorted(plugins)),
@@ -140,52 +145,74 @@ def _is_tests(node: ast.stmt) -> bool:
     return isinstance(node, _DEFINITIONS) and node.name.startswith("test")
 
 
-def _parameters(node: ast.stmt) -> Iterator[ast.arg]:
+def _constants(body: Iterable[ast.stmt], exports: Mapping[str, str]) -> dict[str, str]:
+    """What a file's other names stand for: its texts, and functions such as `pytest.fixture`."""
+    found: dict[str, str] = {}
+    for node in body:
+        if not isinstance(node, ast.Assign):
+            continue
+        value = node.value
+        if isinstance(value, ast.Call) and value.args and _last(value.func) == "partial":
+            value = value.args[0]
+        text = value.value if isinstance(value, ast.Constant) else ""
+        if isinstance(value, (ast.Attribute, ast.Name)):
+            text = _chain(value, exports)
+        if text and isinstance(text, str):
+            found.update({each.id: text for each in node.targets if isinstance(each, ast.Name)})
+    return found
+
+
+def _parameters(node: ast.stmt, known: Mapping[str, str]) -> Iterator[ast.arg]:
     """What the tests and fixtures in a statement of a file take."""
     if isinstance(node, ast.ClassDef):
         for each in node.body:
-            yield from _parameters(each)
-    elif isinstance(node, _FUNCTIONS) and (node.name.startswith("test") or _fixture(node)):
+            yield from _parameters(each, known)
+    elif isinstance(node, _FUNCTIONS) and (node.name.startswith("test") or _fixture(node, known)):
         yield from (*node.args.args, *node.args.kwonlyargs)
 
 
-def _fixture(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """The name of the fixture that a function is; "" for another function."""
-    made = fixture_of(node)
-    given = made.keywords if isinstance(made, ast.Call) else []
-    names = [key.value.value for key in given if key.arg == "name" and isinstance(key.value, ast.Constant)]
-    return str(names[0]) if names else node.name if made else ""
+def _fixture(node: ast.FunctionDef | ast.AsyncFunctionDef, known: Mapping[str, str]) -> str:
+    """The name of the fixture that a function is; "" for another function, `ANY` for one made elsewhere."""
+    made = fixture_of(node, known)
+    given = [key.value for key in made.keywords if key.arg == "name"] if isinstance(made, ast.Call) else []
+    if not given or not made:
+        return node.name if made else ""
+    name = given[0]
+    if isinstance(name, ast.Constant):
+        return str(name.value or node.name)
+    text = known.get(name.id, "") if isinstance(name, ast.Name) else ""
+    return ANY if "." in text or not text else text
 
 
-def fixture_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
-    """The decorator that makes a fixture of a function."""
-    return next((each for each in node.decorator_list if _last(each).endswith("fixture")), None)
+def fixture_of(node: ast.FunctionDef | ast.AsyncFunctionDef, known: Mapping[str, str]) -> ast.expr | None:
+    """The decorator that makes a fixture of a function; `known` is what names of the file stand for."""
+    return next((each for each in node.decorator_list if _meant(each, known).endswith("fixture")), None)
 
 
-def of_every_test(node: ast.stmt) -> bool:
+def of_every_test(node: ast.stmt, known: Mapping[str, str]) -> bool:
     """Whether pytest calls a function for tests that do not name it: a hook, or a fixture for all of them."""
     if not isinstance(node, _FUNCTIONS):
         return False
-    made = fixture_of(node)
+    made = fixture_of(node, known)
     given = made.keywords if isinstance(made, ast.Call) else []
     return node.name.startswith("pytest_") or any(key.arg == "autouse" for key in given)
 
 
-def _given(node: ast.stmt) -> list[str]:
+def _given(node: ast.stmt, known: Mapping[str, str]) -> list[str]:
     """The names of the fixtures, or of the hook, that a statement of a file makes, perhaps by a call."""
     if isinstance(node, _FUNCTIONS):
-        return [node.name] if node.name.startswith("pytest_") else list(filter(None, [_fixture(node)]))
+        return [node.name] if node.name.startswith("pytest_") else list(filter(None, [_fixture(node, known)]))
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
         return [each.id for each in node.targets if isinstance(each, ast.Name)]
     return []
 
 
-def _used(node: ast.stmt, exports: dict[str, str]) -> tuple[str, ...]:
+def _used(node: ast.stmt, exports: dict[str, str], known: Mapping[str, str]) -> tuple[str, ...]:
     """What a fixture or a hook uses, as in `Outline.gives`; of a hook that only prepares, the fixtures."""
-    found = {f"@{name}" for name in asked_for(node)}
+    found = {f"@{name}" for name in asked_for(node, known)}
     if isinstance(node, _FUNCTIONS):
         given = (*node.args.args, *node.args.kwonlyargs)
-        found |= {f"@{each.arg}" for each in given} if fixture_of(node) else set()
+        found |= {f"@{each.arg}" for each in given} if fixture_of(node, known) else set()
         if node.name.startswith("pytest_") and not node.name.startswith(_RUNNING):
             return tuple(sorted(found))
     for each in ast.walk(node):
@@ -196,14 +223,14 @@ def _used(node: ast.stmt, exports: dict[str, str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def asked_for(tree: ast.AST) -> Iterator[str]:
-    """The fixtures that calls and marks below a node name, beside parameters."""
+def asked_for(tree: ast.AST, known: Mapping[str, str]) -> Iterator[str]:
+    """The fixtures that calls and marks below a node name, beside parameters; `known` as in `fixture_of`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _last(node.func) in (*_ASKING, *_LAZY):
+        if isinstance(node, ast.Call) and (called := _meant(node.func, known)) in (*_ASKING, *_LAZY):
             for each in (*node.args, *(key.value for key in node.keywords)):
                 if isinstance(each, ast.Constant):
                     yield str(each.value)
-                elif _last(node.func) in _ASKING:
+                elif called in _ASKING:
                     yield ANY
 
 
@@ -224,6 +251,13 @@ def _plugins(value: ast.expr | None) -> set[str]:
         begins = {f"{each.value}{ANY}" for each in made if isinstance(each, ast.Constant)}
         return (begins or {ANY}) | {str(each.value) for each in below if isinstance(each, ast.Constant)}
     return {str(each.value) for each in known}
+
+
+def _meant(node: ast.expr, known: Mapping[str, str]) -> str:
+    """The last word of what is called, also where the file has it under another name."""
+    function = node.func if isinstance(node, ast.Call) else node
+    last = _last(function)
+    return (known.get(last) or last).rpartition(".")[2] if isinstance(function, ast.Name) else last
 
 
 def _last(node: ast.expr) -> str:
@@ -269,7 +303,7 @@ def _by_function(call: ast.Call, exports: dict[str, str]) -> Iterator[str]:
         yield str(call.args[0].value)
 
 
-def _chain(node: ast.Attribute, imported: dict[str, str]) -> str:
+def _chain(node: ast.Attribute | ast.Name, imported: Mapping[str, str]) -> str:
     """`a.b.c` in full, where `a` was imported; else ""."""
     words = words_of(node)
     return ".".join([imported[words[0]], *words[1:]]) if words and words[0] in imported else ""

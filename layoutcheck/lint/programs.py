@@ -26,8 +26,8 @@ from layoutcheck.settings import Settings
 _OF_OTHERS = ("__init__.py", "conftest.py", "setup.py", "conf.py")  # run by an import, pytest, pip and Sphinx
 
 _UNFOLLOWED = (
-    "`pytest_plugins` is made while pytest runs, so that tests whose kernels come from its fixtures may be "
-    "missing; `run` in [tool.layoutcheck] names them"
+    "`pytest_plugins` is made while pytest runs, or names more than 1000 modules, so that tests whose "
+    "kernels come from its fixtures may be missing; `run` in [tool.layoutcheck] names them"
 )
 
 
@@ -49,6 +49,7 @@ class Repository:
         self._configured = configured
         self._modules: dict[str, list[str]] = {}
         self._for_every: dict[str, list[str]] = {}  # what `_always` found
+        self._by_name: dict[str, dict[str, tuple[str, ...]]] = {}  # what `_fixtures` found
         for path in outlines:
             for name in _module_names(path, outlines, projects, sources):
                 self._modules.setdefault(name, []).append(path)
@@ -111,17 +112,31 @@ class Repository:
                 yield from self._meant(self.outlines[file].calls, file)
         if ANY in asked:
             asked += [name for file in around for name, _ in self.outlines[file].gives]
-        wanted = list(dict.fromkeys(asked))
-        for name in wanted:
-            for file in around:
-                outline = self.outlines[file]
-                taken = {known: (dotted,) for known, dotted in outline.exports if dotted}
-                used = (taken | dict(outline.gives)).get(name)
+        waiting, known = [*asked], set[str]()
+        while waiting:
+            name = waiting.pop()
+            for file in around if name not in known else ():
+                fixtures = self._fixtures(file)
+                used = fixtures.get(name, fixtures.get(ANY))
                 if used is not None:
-                    wanted += [each[1:] for each in used if each[:1] == "@" and each[1:] not in wanted]
+                    waiting += [each[1:] for each in used if each[:1] == "@"]
                     yield from self._meant(used, file)
-                    if f"@{name}" not in used:  # the same fixture, of a folder further out
+                    if name in fixtures and f"@{name}" not in used:  # the same, of a folder further out
                         break
+            known.add(name)
+
+    def _fixtures(self, file: str) -> dict[str, tuple[str, ...]]:
+        """What a file's fixtures use, by name; under `ANY` that of those whose names it does not tell."""
+        if file not in self._by_name:
+            outline = self.outlines[file]
+            found: dict[str, tuple[str, ...]] = {
+                name: (dotted,) for name, dotted in outline.exports if dotted
+            }
+            found |= dict(outline.gives)
+            if ANY in found:
+                found[ANY] = tuple(each for name, used in outline.gives if name == ANY for each in used)
+            self._by_name[file] = found
+        return self._by_name[file]
 
     def _meant(self, names: Iterable[str], file: str) -> Iterator[str]:
         """The files that these names of a file stand for, "" and the DSL's `compile` for itself."""

@@ -183,6 +183,19 @@ TAKEN = f"{CONFTEST}@pytest.fixture\ndef built(): return f\n"
         (f"{TAKEN}@pytest.fixture\ndef other(*, built): ...\n", "def test_it(*, other): ...\n"),
         (f"{CONFTEST}try:\n if f:\n  @pytest.fixture\n  def built(): f(1)\nexcept OSError: ...\n",
          "def test_it(built): ...\n"),
+        ("from ops import f\nfrom pytest import fixture as fx\n@fx\ndef built(): return f\n",
+         "def test_it(built): ...\n"),
+        ("from ops import f\nfrom pytest import fixture as fx\n@fx(autouse=True)\ndef warm(): f(1)\n",
+         "def test_it(): ...\n"),
+        (f"{CONFTEST}from functools import partial\nlasting = partial(pytest.fixture, scope='module')\n"
+         "@lasting()\ndef built(): return f\n", "def test_it(built): ...\n"),
+        (f"{CONFTEST}from pytest import fixture\nfx = fixture\n@fx\ndef built(): return f\n",
+         "def test_it(built): ...\n"),
+        (f"{CONFTEST}NAME = 'built'\n@pytest.fixture(name=NAME)\ndef _built(): return f\n",
+         "def test_it(built): ...\n"),
+        (f"{CONFTEST}from names import NAME\n@pytest.fixture(name=NAME)\ndef _built(): return f\n"
+         "@pytest.fixture(name=NAME + '2')\ndef _plain(): ...\n", "def test_it(built): ...\n"),
+        (TAKEN, "from pytest import mark\nneeds = mark.usefixtures\n@needs('built')\ndef test_it(): ...\n"),
         ("try:\n import no\nexcept ImportError:\n pytest_plugins = ['plugin']\n", "def test_it(): ...\n"),
         ("import ops\nops.f(1)\n", "def test_it(): ...\n"),
         ("from make import made\nbuilt = made('built')\n", "def test_it(built): ...\n"),
@@ -229,6 +242,8 @@ def test_fixtures_that_no_parameter_names_are_followed(tmp_path: Path, conftest:
         (f"{CONFTEST}@pytest.fixture\ndef built(): f(1)\n", "def test_it(): ...\n", False),
         (f"{CONFTEST}def pytest_addoption(parser): f(1)\n", "def test_it(): ...\n", False),
         ("pytest_plugins = ['pytester']\n", "def test_it(): ...\n", False),
+        (f"{CONFTEST}X = 'built'\n@pytest.fixture(name=X)\ndef it(): f(1)\n", "def test(it): 1\n", False),
+        (f"pytest_plugins = {['other', *map(str, range(1000))]}\n", "def test_it(): ...\n", True),
     ],
 )  # fmt: skip
 def test_plugins_that_only_pytest_knows_are_said(
