@@ -216,9 +216,29 @@ def _guards(file: str) -> tuple[range, ...]:
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
-    if any(isinstance(one, ast.Raise) for one in ast.walk(handler)):
+    if not _goes_on(handler.body):
         return False  # it only says it otherwise
     return handler.type is None or any(name in _READY for name in _names(handler.type))
+
+
+def _goes_on(body: Sequence[ast.stmt]) -> bool:
+    """Whether the program may go on behind these statements, or leave them without an error."""
+    for node in body:
+        if isinstance(node, ast.Raise):
+            return False
+        if isinstance(node, (ast.Return, ast.Break, ast.Continue)):
+            return True
+        called = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(called, ast.Call) and {*_names(called.func)} & {"exit", "_exit"}:
+            return False
+        ways = [node.body, node.orelse] if isinstance(node, ast.If) else []
+        if isinstance(node, ast.Try):
+            ways = [[*node.body, *node.orelse], *(each.body for each in node.handlers)]
+        if isinstance(node, ast.With):
+            ways = [node.body]
+        if ways and not any(map(_goes_on, ways)):
+            return False
+    return True
 
 
 def _suppresses(call: ast.expr) -> bool:

@@ -84,7 +84,7 @@ def trace(
         if progress:
             progress("trace", len(runs), len(callable_))
 
-    with _pool(todo, settings, slots) as (submit, stop):
+    with _pool(todo, settings, slots) as (submit, stop, has_begun):
         waiting: dict[Future[tuple[Trace, float]], RegisteredCase] = {}
         try:
             with sigterm_raises():
@@ -99,11 +99,11 @@ def trace(
                     continue_stopped()
         except Terminated:
             stop.set()
-            begun = [future for future in waiting if not future.cancel()]
+            begun = [each for each in waiting if not each.cancel() and (each.done() or has_begun(each))]
             ended = wait(begun, _GRACE_SECONDS).done
             for child in active_children():
                 child.kill()
-            outcomes = {waiting[future]: _outcome(future) for future in begun if future in ended}
+            outcomes = {waiting[each]: _outcome(each) for each in ended}
             for case in todo:
                 if case not in runs:
                     take(case, *outcomes.get(case, (unseen(), 0.0)))
@@ -126,13 +126,18 @@ def _outcome(future: Future[tuple[Trace, float]]) -> tuple[Trace, float]:
 
 
 Submit = Callable[[RegisteredCase], "Future[tuple[Trace, float]]"]
+HasBegun = Callable[["Future[tuple[Trace, float]]"], bool]
 
 
 @contextmanager
-def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Iterator[tuple[Submit, Any]]:
-    """What runs a case, and the event that ends what runs, as an exception on the way out does.
+def _pool(
+    todo: Sequence[RegisteredCase], settings: Settings, slots: int
+) -> Iterator[tuple[Submit, Any, HasBegun]]:
+    """What runs a case, the event that ends what runs, and what says of a case whether it has begun.
 
-    At most `slots` processes work: a slot that no case takes any more is one for the judges of the others.
+    An exception on the way out sets the event, too. A worker that has a case may still have to start, which
+    takes long on a busy machine. At most `slots` processes work: a slot that no case takes any more is one
+    for the judges of the others.
     """
     programs = any(case.command for case in todo)
     context = get_context("spawn")
@@ -148,7 +153,8 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Ite
         except (OSError, ImportError) as error:
             what = f"processes cannot share semaphores here: {error}"
             raise InputError(what, expected="a /dev/shm that can be written") from None
-    done = itertools.count(1)
+    done, numbers = itertools.count(1), itertools.count()
+    marks: dict[Future[tuple[Trace, float]], Path] = {}
     pool: Executor
     if programs:
         pool = ProcessPoolExecutor(
@@ -165,13 +171,18 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, slots: int) -> Ite
         def submit(case: RegisteredCase) -> Future[tuple[Trace, float]]:
             if not programs:
                 return pool.submit(_run, case, settings, lowering, stop)
+            mark = Path(folder.name, f"begun-{next(numbers)}")
             with _elsewhere(folder.name):
-                future = pool.submit(_in_worker, case)
+                future = pool.submit(_in_worker, case, mark)
+            marks[future] = mark
             future.add_done_callback(free)
             return future
 
+        def has_begun(future: Future[tuple[Trace, float]]) -> bool:
+            return marks[future].exists() if programs else future.running()
+
         try:
-            yield submit, stop
+            yield submit, stop, has_begun
         except BaseException:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
@@ -219,7 +230,8 @@ def _begin(
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
 
 
-def _in_worker(case: RegisteredCase) -> tuple[Trace, float]:
+def _in_worker(case: RegisteredCase, mark: Path) -> tuple[Trace, float]:
+    mark.touch()
     return _run(case, _worker["settings"], _worker["lowering"], _worker["stop"])
 
 

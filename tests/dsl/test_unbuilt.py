@@ -29,6 +29,21 @@ try:
 except ImportError as error:
     raise RuntimeError("build it") from error
 """
+ENDS_IN_ANY_CASE = """\
+try:
+    import pkg.native
+except ImportError as error:
+    if len(str(error)) > 9:
+        try:
+            raise RuntimeError("build it")
+        finally:
+            print(error)
+    elif error:
+        with open("log") as log:
+            raise
+    else:
+        sys.exit(1)
+"""
 UNDECLARED = "import pkg_cuda as native, pkg._ops_C\nassert native.sums(1) is None\n"  # in no setup.py
 TOLD = "pkg.native is not built here: what the program calls of it does nothing"
 MISSING = (
@@ -37,6 +52,12 @@ MISSING = (
     ("import pkg.name", ModuleNotFoundError),  # of no extension
     ("try:\n    import pkg.native\nexcept ImportError:\n    raised = True\nassert raised", None),
     ("try:\n    import pkg.inner\nexcept Exception as error:\n    said = str(error)\nassert said", None),
+    (
+        "try:\n    import pkg.native\nexcept ImportError:\n    if not __name__:\n        raise\n"
+        "    raised = 1\nassert raised",
+        None,
+    ),
+    ("try:\n    import pkg.native\nexcept ImportError:\n    def f():\n        raise\nassert f", None),
     ("import contextlib as c\nwith c.suppress(ImportError):\n    import pkg.native\n    assert False", None),
     ("import importlib.util\nassert importlib.util.find_spec('pkg.native') is None", None),
     ("import pytest\npytest.importorskip('pkg.native')", pytest.skip.Exception),
@@ -147,7 +168,7 @@ def test_it_stays_missing(
         assert run(project, script, monkeypatch) == []
 
 
-@pytest.mark.parametrize("script", [USES, SAID_OTHERWISE])
+@pytest.mark.parametrize("script", [USES, SAID_OTHERWISE, ENDS_IN_ANY_CASE])
 def test_what_is_called_of_it_counts_as_left_out(
     project: Path, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,12 +11,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -57,6 +59,18 @@ def build(align):
 """
 REFUSED = "kernels.py:7"  # the copy, which needs 16 bytes
 FAST = ["--no-lowered", "--no-order", "--workers", "1"]
+
+
+def pool_of(
+    submit: Callable[[object], object], has_begun: Callable[[object], bool] = bool
+) -> Callable[..., object]:
+    """In place of `runs._pool`."""
+
+    @contextmanager
+    def pool(*_: object) -> Iterator[tuple[object, object, object]]:
+        yield submit, threading.Event(), has_begun
+
+    return pool
 
 
 @pytest.fixture
@@ -185,11 +199,7 @@ def test_a_run_whose_imports_are_unknown_is_not_kept(
     seen: Future[tuple[Trace, float]] = Future()
     seen.set_result((Trace(imported=("kernels.py",) if imported else ()), 0.0))
 
-    @contextmanager
-    def pool(*_: object) -> Iterator[tuple[object, object]]:
-        yield (lambda _case: seen), None
-
-    monkeypatch.setattr("layoutcheck.lint.runs._pool", pool)
+    monkeypatch.setattr("layoutcheck.lint.runs._pool", pool_of(lambda _case: seen))
     store, settings = Cache(repository / "kept", "traces"), Settings(root=repository)
     assert [trace([case], settings, store)[0].cached for _ in range(2)] == [False, imported]
 
@@ -596,11 +606,7 @@ def test_a_kept_run_hangs_on_variables_configuration_and_interpreter(
     seen: Future[tuple[Trace, float]] = Future()
     seen.set_result((Trace(imported=("$MINE",)), 0.0))
 
-    @contextmanager
-    def pool(*_: object) -> Iterator[tuple[object, object]]:
-        yield (lambda _case: seen), None
-
-    monkeypatch.setattr("layoutcheck.lint.runs._pool", pool)
+    monkeypatch.setattr("layoutcheck.lint.runs._pool", pool_of(lambda _case: seen))
     store, settings = Cache(repository / "kept", "traces"), Settings(root=repository)
     packages = repository / "site-packages"
     packages.mkdir()
@@ -720,13 +726,9 @@ def test_nothing_of_an_unruly_program_is_passed_over(
 def test_a_worker_that_fails_leaves_its_program_unseen(
     repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    @contextmanager
-    def pool(*_: object) -> Iterator[tuple[object, object]]:
-        failed: Future[object] = Future()
-        failed.set_exception(OverflowError("too large"))
-        yield (lambda _case: failed), None
-
-    monkeypatch.setattr("layoutcheck.lint.runs._pool", pool)
+    failed: Future[object] = Future()
+    failed.set_exception(OverflowError("too large"))
+    monkeypatch.setattr("layoutcheck.lint.runs._pool", pool_of(lambda _case: failed))
     assert run(["ci", "half.py", "--yes", *FAST]) == 2
     said = capsys.readouterr()
     assert "layoutcheck itself failed on this program: OverflowError: too large" in " ".join(said.out.split())
@@ -815,6 +817,34 @@ def test_sigterm_leaves_a_report_of_what_was_seen(repository: Path, group: bool)
     assert [(f["code"], f["path"]) for f in found["findings"]] == [
         ("LC911", "half.py"), ("LC101", "kernels.py"), ("LC911", "test_kernels.py"),
     ]  # fmt: skip
+
+
+def test_sigterm_waits_for_no_worker_that_has_to_start(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Future[object]] = []
+    waited: list[object] = []
+
+    def submit(_case: object) -> Future[object]:
+        if len(given) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        given.append(Future())
+        given[-1].set_running_or_notify_cancel()
+        return given[-1]
+
+    def waits(futures: list[object], _seconds: float) -> object:
+        waited.extend(futures)
+        return SimpleNamespace(done=set())
+
+    monkeypatch.setattr("layoutcheck.lint.runs._pool", pool_of(submit, lambda one: one is given[1]))
+    monkeypatch.setattr("layoutcheck.lint.runs.wait", waits)
+    cases = [
+        RegisteredCase("half.py", "", 1, name, "sm_90a", command=("half.py", name))
+        for name in ("a", "b", "c")
+    ]
+    found = trace(cases, Settings(root=repository), Cache(None, "traces"))
+    assert waited == given[1:]
+    assert [one.trace.failures[0].kind for one in found] == ["ended"] * 3
 
 
 def test_sigterm_leaves_a_trace_of_what_was_seen(repository: Path) -> None:
