@@ -9,7 +9,7 @@ from layoutcheck import cells
 from layoutcheck.lint import notebook
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.rules import rules
-from layoutcheck.lint.sites import CopySite, sites
+from layoutcheck.lint.sites import CopySite, bare_kernels, sites
 from layoutcheck.lint.source import Source
 from layoutcheck.lint.suppressions import Mark, Suppressions
 from layoutcheck.lint.text import Unreadable, decode
@@ -21,13 +21,17 @@ _WORDS = (b"cute", b"cutlass")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one file's text says: findings (those that a comment silences apart), copy sites, lines, cases."""
+    """What one file's text says: findings (those that a comment silences apart), copy sites, lines, cases.
+
+    `bare` are the lines of the kernels without a copy site; a notebook has none.
+    """
 
     findings: tuple[LintFinding, ...] = ()
     silenced: int = 0
     sites: tuple[CopySite, ...] = ()
     lines: int = 0
     relevant: bool = True  # whether the file mentions CuTe at all
+    bare: tuple[int, ...] = ()
     marks: tuple[Mark, ...] = ()  # the comments that silence findings
 
 
@@ -72,7 +76,7 @@ def _notebook(raw: bytes, path: str) -> Reading:
         cell, line = made.place(site.line)
         sites.append(replace(site, line=line, end_line=made.place(site.end_line)[1], cell=cell.number))
     findings.sort(key=lambda finding: finding.order)
-    return replace(whole, findings=tuple(findings), sites=tuple(sites), marks=())
+    return replace(whole, findings=tuple(findings), sites=tuple(sites), bare=(), marks=())
 
 
 def _unreadable(error: Unreadable, path: str, lines: int) -> Reading:
@@ -89,6 +93,7 @@ def _python(raw: bytes, path: str) -> Reading:
         source = Source(path, decode(raw))
         found = [finding for rule in rules().values() for finding in rule.findings(source, path)]
         made = tuple(sites(source))
+        bare = bare_kernels(source, made)
     except Unreadable as error:
         return _unreadable(error, path, lines)
     except (RecursionError, MemoryError):
@@ -98,7 +103,7 @@ def _python(raw: bytes, path: str) -> Reading:
     found += silent.complaints(path)
     kept = [finding for finding in found if not silent.silences(finding)]
     kept.sort(key=lambda finding: finding.order)
-    return Reading(tuple(kept), len(found) - len(kept), made, lines, marks=tuple(silent.marks))
+    return Reading(tuple(kept), len(found) - len(kept), made, lines, bare=bare, marks=tuple(silent.marks))
 
 
 def of_report(

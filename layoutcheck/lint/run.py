@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,8 @@ def lint(
 
     found = [finding for file in read for finding in file.reading.findings] + seen.findings
     found += _never_traced(never, bool(programs)) if runs is not None else []
+    if complete and programs and settings.lowered:
+        found += _never_built(read, {path for path, _ in seen.built})
     found += leftovers.unused(read, texts.suppressions, seen.reached if complete else {})
     wanted = sorted((f for f in found if settings.selected(f.code, f.path)), key=lambda f: f.order)
 
@@ -294,12 +296,28 @@ def _never_traced(never: Sites, program: bool) -> list[LintFinding]:
     if program:
         what_runs, advice = "program", "Add a test or a script that builds this kernel, or a registered case."
     for path, lines in never.items():
-        shown = ", ".join(map(str, lines[:12])) + (", ..." if len(lines) > 12 else "")
         what = f"{len(lines)} copy sites: lines" if len(lines) > 1 else "1 copy site: line"
-        title = f"no {what_runs} reached {what} {shown}"
+        title = f"no {what_runs} reached {what} {_shown(lines)}"
         evidence = {"lines": list(lines)}
         found.append(LintFinding("LC912", "note", path, lines[0], 1, title, advice, evidence=evidence))
     return found
+
+
+def _never_built(read: Sequence[files.File], built: set[str]) -> Iterator[LintFinding]:
+    """LC912, one a file without copy sites of which no line was seen to run in a kernel."""
+    for file in read:
+        if file.reading.bare and not file.reading.sites and file.path not in built:
+            lines = file.reading.bare
+            what = "the kernel at line" if len(lines) == 1 else "the kernels at lines"
+            title = f"no program was seen to run {what} {_shown(lines)}"
+            advice = "Add a test or a script that builds it, or a registered case."
+            yield LintFinding(
+                "LC912", "note", file.path, lines[0], 1, title, advice, evidence={"lines": list(lines)}
+            )
+
+
+def _shown(lines: Sequence[int]) -> str:
+    return ", ".join(map(str, lines[:12])) + (", ..." if len(lines) > 12 else "")
 
 
 def _new(

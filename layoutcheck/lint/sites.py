@@ -1,7 +1,9 @@
-"""Copy sites: the calls in the source that copy, whether or not anything is known of them."""
+"""Copy sites, the calls in the source that copy, whatever is known of them; and kernels without one."""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutcheck.lint.scopes import Call
@@ -39,3 +41,19 @@ def sites(source: Source) -> list[CopySite]:
                 at = (node.lineno, source.column(node.lineno, node.col_offset))
                 found.append(CopySite(at[0], node.end_lineno or at[0], at[1], f"cute.{name}"))
     return sorted(found, key=lambda site: (site.line, site.column))
+
+
+def bare_kernels(source: Source, inside: Sequence[CopySite]) -> tuple[int, ...]:
+    """The lines of the kernels that have none of these copy sites: they access elements, or call others."""
+    found = []
+    for node in ast.walk(source.tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names = [
+                source.dotted(each.func if isinstance(each, ast.Call) else each).split(".")
+                for each in node.decorator_list
+            ]
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            kernel = any(name[-1] == "kernel" and "cute" in name for name in names)
+            if kernel and not any(site.line in lines for site in inside):
+                found.append(node.lineno)
+    return tuple(sorted(found))

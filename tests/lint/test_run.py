@@ -6,13 +6,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from layoutcheck import settings
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
-from layoutcheck.lint.run import lint
+from layoutcheck.lint.analyse import analyse
+from layoutcheck.lint.run import _never_built, lint
 from layoutcheck.lint.sites import sites
 from layoutcheck.lint.source import Source
 
@@ -451,3 +453,37 @@ def test_a_renamed_file_keeps_its_baseline(repo, capsys):
     assert "not found any more" not in text
     (repo / "a.py").write_text((repo / "renamed.py").read_text())
     assert out(capsys, ".", "--baseline", "b.json")[0] == 1
+
+
+KERNELS = """\
+from cutlass import cute
+import cutlass.cute as c
+@cute.kernel
+def one(a): a[0] = 1
+class Two:
+    @c.kernel(preprocessor=True)
+    def kernel(self, a):
+        a[0] = 1
+@cute.jit
+def host(a): one(a)
+@other.kernel
+def none(a): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "built", "lines"),
+    [
+        ("", {"other.py"}, [4, 7]),
+        ("", {"k.py"}, None),
+        ("@cute.kernel\ndef copies(a): cute.copy(a, a, a)\n", set(), None),  # its site is told
+    ],
+)
+def test_a_file_of_which_no_kernel_was_seen_is_told(more: str, built: set[str], lines: list[int] | None):
+    reading = analyse((KERNELS + more).encode(), "k.py")
+    assert reading.bare == (4, 7)
+    found = list(_never_built([SimpleNamespace(path="k.py", reading=reading)], built))
+    assert [(one.code, one.line, one.evidence["lines"]) for one in found] == [("LC912", 4, lines)] * bool(
+        lines
+    )
+    assert all("was seen to run the kernels at lines 4, 7" in one.title for one in found)

@@ -3,7 +3,9 @@
 ## What it means
 
 The file has calls that copy, but no program or case that was traced executed them: their layouts are not known, so they
-were not checked. The rule reports once for each file, and only if something was traced.
+were not checked. The rule reports once for each file, and only if something was traced. After `layoutcheck ci`, in which
+all programs came to their ends, it also names files whose kernels have no call that copies and of which no line was seen
+in a traced kernel.
 
 ## Why
 
