@@ -23,7 +23,7 @@ SUCCEEDS = "--write-baseline always exits with 0"
 
 
 def lint(
-    paths: Annotated[list[str], Option("Python files, or folders that hold them", positional=True)],
+    paths: Annotated[list[str] | None, Option("files or folders; default: this one", positional=True)] = None,
     select: Annotated[str | None, Option("codes to report, such as LC1,LC301; ALL")] = None,
     ignore: Annotated[str | None, Option("codes not to report")] = None,
     fix: Annotated[bool, Option("repair what can be repaired safely, in the files", "--fix")] = False,
@@ -69,8 +69,8 @@ def lint(
         check_format("lint --statistics", format_)
         render = counted
     result, repaired = linted(
-        paths, config=config, select=select, ignore=ignore, static=static, fix=fix, baseline=baseline,
-        write_baseline=write_baseline, force_exclude=force_exclude, cache=not no_cache,
+        paths or ["."], config=config, select=select, ignore=ignore, static=static, fix=fix,
+        baseline=baseline, write_baseline=write_baseline, force_exclude=force_exclude, cache=not no_cache,
         lowered=not no_lowered, order=not no_order, workers=workers,
     )  # fmt: skip
     for line in repaired:

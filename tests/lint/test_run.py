@@ -47,8 +47,9 @@ def out(capsys, *words):
     return status, capsys.readouterr().out
 
 
-def test_says_where_and_what(repo, capsys):
-    status, text = out(capsys, ".")
+@pytest.mark.parametrize("words", [["."], []])
+def test_says_where_and_what(repo, capsys, words):
+    status, text = out(capsys, *words)
     assert status == 1
     assert text.startswith("a.py:5:12: wrong[LC267] 'row * 8 + 4' is never a multiple of 8\n")
     assert "1 file (1 with CuTe, 5 lines), 0 copy sites" in text
@@ -139,7 +140,6 @@ def test_unusable_settings_are_one_clear_error(repo, capsys, text, said):
         ([".", "--config", "none.toml"], "cannot read"),
         ([".", "--config", "a.py"], "no table"),
         ([".", "--workers", "-1"], "workers"),
-        ([], "paths"),
     ],
 )
 def test_unusable_options_are_one_clear_error(repo, capsys, words, said):
