@@ -145,6 +145,9 @@ def _trace(
         traced = running.trace(mine, settings, store, workers=workers, progress=progress)
     finally:
         store.save()
+    from layoutcheck.lint.shadowed import with_shadowed  # loads what a trace is, which reading does not need
+
+    traced = [with_shadowed(run, settings.root) for run in traced]
     notes += dict.fromkeys(note for run in traced for note in run.trace.notes)
     silent = [_silent(run) for run in traced if _is_silent(run)]
     if silent:

@@ -323,8 +323,8 @@ class TraceFailure:
     "timeout", "killed" (a signal, such as the SIGABRT of a compiler that dies), "test" (a test failed before
     it launched a kernel), "refused" (the verifier refuses an operation that is not a copy), "uncompiled"
     (the compiler refuses a kernel, or dies of it), "unjudged" (a kernel that layoutcheck itself failed on,
-    or the process that judged it), "ended" (the whole run was asked to end) or "unsupported" (a DSL that
-    cannot be traced).
+    or the process that judged it), "ended" (the whole run was asked to end), "shadowed" (installed files
+    ran in place of the repository's) or "unsupported" (a DSL that cannot be traced).
     """
 
     kind: str

@@ -14,9 +14,12 @@ from layoutcheck import settings
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.lint.analyse import analyse
+from layoutcheck.lint.cases import CaseRun, RegisteredCase
 from layoutcheck.lint.run import _never_built, lint
+from layoutcheck.lint.shadowed import with_shadowed
 from layoutcheck.lint.sites import sites
 from layoutcheck.lint.source import Source
+from layoutcheck.sources.traced import Trace
 
 ROOT = Path(__file__).parents[2]
 # LC267, which is wrong, and LC266, a note.
@@ -487,3 +490,25 @@ def test_a_file_of_which_no_kernel_was_seen_is_told(more: str, built: set[str], 
         lines
     )
     assert all("was seen to run the kernels at lines 4, 7" in one.title for one in found)
+
+
+@pytest.mark.parametrize(
+    ("own", "text", "told"),
+    [
+        ("pkg/k.py", "import cute", True),
+        ("src/pkg/k.py", "import cute # other", True),
+        ("pkg/k.py", "import cute\n", False),  # what is installed is the same
+        ("pkg/k.py", "import numpy", False),
+        ("k.py", "import cute", False),
+    ],
+)
+def test_an_installed_package_in_place_of_the_checkout_is_not_seen(repo, own, text, told):
+    installed = repo / ".venv/lib/python3.11/site-packages/pkg/k.py"
+    for path, words in ((installed, "import cute\n"), (repo / own, text)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(words)
+    case = RegisteredCase("a.py", "", 1, "a.py", "sm_90a", command=("a.py",))
+    run = CaseRun(case, Trace(imported=(str(installed), str(repo / own))))
+    failures = with_shadowed(run, repo).trace.failures
+    assert [one.kind for one in failures] == ["shadowed"] * told
+    assert all(one.message.startswith(f"{own} was not run: {installed} was") for one in failures)
