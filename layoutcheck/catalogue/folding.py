@@ -52,6 +52,8 @@ _LIBRARY = (
     "site-packages",
     "dist-packages",
     "<unknown>",
+    "/lib/python3.",
+    "/src/conda/python-3",  # CPython itself
 )
 # Words of an error that tell of none: counts of zero, the names of tests that pass, what a result is compared with.
 _OF_NONE = re.compile(

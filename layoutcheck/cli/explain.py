@@ -103,6 +103,7 @@ def explain(
         must_be_others((src,), output)
         text = read_text(src)
         _refuse("compiler output says all but --arch", given.keys() - {"src", "arch"}, "'-' or a file alone")
+        _tell_unread(text)
         stated = given.get("arch")  # read here, before a message that is read for it seems to be at fault
         outcomes = _pasted(text, None if stated is None else str(parse_arch(stated)), _folders(sources))
         _tell_unused(outcomes, {"--arch": stated is not None, "--compiler": compiler})
@@ -188,6 +189,14 @@ def _tell_unused(outcomes: Iterable[Outcome], options: Mapping[str, bool]) -> No
     if named and not any(isinstance(outcome, Report) for outcome in outcomes):
         verb = "is" if len(named) == 1 else "are"
         sys.stderr.write(f"note: the text states no copy, so {' and '.join(named)} {verb} not used\n")
+
+
+def _tell_unread(text: str) -> None:
+    """Say on standard error that of a long text only a part is read."""
+    from layoutcheck.sources.pasted import LOG, shown
+
+    if len(shown(text)) > LOG:
+        sys.stderr.write(f"note: of {len(text):,} characters those around the errors are read\n")
 
 
 def _words(pasted: str, known: str) -> tuple[str, ...]:

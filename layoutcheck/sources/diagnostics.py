@@ -29,7 +29,7 @@ from layoutcheck.places import in_library
 from layoutcheck.sources import several
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.other_errors import place, python_errors
-from layoutcheck.sources.pasted import readings
+from layoutcheck.sources.pasted import readings, shown
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 from layoutcheck.sources.unanswered import answered_elsewhere, unknown
 from layoutcheck.versions import printed_by
@@ -116,6 +116,7 @@ def read_errors(text: str, arch: str = "sm_90a", sources: Sequence[Path] = ()) -
     """
     from layoutcheck.catalogue.entry import ELSEWHERE
 
+    text = shown(text)
     found = several.read(text, _read(text, arch, sources), lambda part: _read(part, arch, sources))
     if not found:
         raise unknown(text)

@@ -18,7 +18,7 @@ MAX_PASTE = 1 << 26  # characters: 64 MiB, more than any log that is pasted by h
 _WINDOW_LINES = 80  # lines kept on each side of a line of interest in long pastes
 _MAX_WINDOWS = 100
 _MAX_WINDOW = 1 << 14  # characters on each side
-_LONG = 1 << 17
+LOG = 1 << 17  # characters of a text of which only a part is read
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]")
@@ -96,6 +96,10 @@ _MOST_LINES = 0.8  # of them have it
 _PLAIN = str.maketrans("\xa0\u2018\u2019\u201c\u201d", " ''\"\"")
 _MARKED = re.compile(r"(?<!\\)\\([_*\[\]<>])")
 _PROGRESS = re.compile(r"[0-9]%\|.*\||[0-9]it/s\]|[0-9]s/it\]|%\s+Completed \|")
+_RETURNS = re.compile(r"\r*\n")
+_COUNTED = re.compile(r"\b[0-9]+ ?(?:%|/ ?[0-9]+\b)")
+_ENDLESS = re.compile(r"(?<![\w+/=-])([\w+/=-]{200})[\w+/=-]{2000,}")  # data in a line of text
+_NO_LETTERS = re.compile(r"[^A-Za-z]+")
 _RANK = re.compile(r"\[(?:default|rank)?[0-9]+\]:")
 _TERMINALS = (72, 78, 79, 80, 100, 120, 132)  # columns
 _BOLD = re.compile(r"\*\*(.*)\*\*$")
@@ -115,14 +119,14 @@ def readings(text: str) -> Iterator[str]:
     """
     if len(text) > MAX_PASTE:
         raise InputError(f"{len(text)} characters are too many", expected="the part around the error")
-    lines = [_shown(line) for line in _unescaped(_interesting(text)).split("\n")]
+    lines = [_unmarked(line) for line in _unescaped(_interesting(shown(text))).split("\n")]
     lines = _unquoted([line.translate(_PLAIN) for line in lines])
     widths = [len(plain(line)) for line in lines]
     stripped = [_strip(line) for line in lines]
     pairs = [one for one in zip(stripped, widths, strict=True) if not _PROGRESS.search(one[0])]
     cleaned = _unled(_of_one_rank(lines, [line for line, _ in pairs]))
     as_printed = _HYPHEN.sub("-", "\n".join(cleaned))
-    if len(text) > _LONG or len(cleaned) != len(lines):
+    if len(text) > LOG or len(cleaned) != len(lines):
         yield as_printed
         return
     widest = max(widths)
@@ -132,10 +136,28 @@ def readings(text: str) -> Iterator[str]:
     yield _joined(cleaned, [True] * len(cleaned))
 
 
-def _shown(line: str) -> str:
-    """What a terminal shows of a line that is written twice; without the backslashes of Markdown."""
-    kept = line.rstrip("\r").rpartition("\r")[2]
-    return _MARKED.sub(r"\1", kept) if _MARKED.search(kept) and not _DRIVE.search(kept) else kept
+def shown(text: str) -> str:
+    """The text as a terminal shows it: of a progress bar its last state; of an endless word its start.
+
+    What stands behind a return and is no later state of the same is a line of its own: a traceback, or all
+    lines of a text.
+    """
+    text = _ENDLESS.sub(r"\1...", _RETURNS.sub("\n", text))
+    if "\r" not in text:
+        return text
+    kept: list[str] = []
+    for line in text.split("\n"):
+        *states, last = line.split("\r")
+        letters = [_NO_LETTERS.sub("", state) for state in (*states, last)]
+        behind = zip(states, itertools.pairwise(letters), strict=True)
+        kept += (state for state, (said, after) in behind if said != after and not _COUNTED.search(state))
+        kept.append(last)
+    return "\n".join(kept)
+
+
+def _unmarked(line: str) -> str:
+    """The line without the backslashes of Markdown."""
+    return _MARKED.sub(r"\1", line) if _MARKED.search(line) and not _DRIVE.search(line) else line
 
 
 def _of_one_rank(lines: list[str], stripped: list[str]) -> list[str]:
@@ -220,15 +242,15 @@ def _unled(lines: list[str]) -> list[str]:
 
 def _interesting(text: str) -> str:
     """A long paste cut down to the neighbourhood of what can matter; a short one as it is."""
-    if len(text) <= _LONG:
+    if len(text) <= LOG:
         return text
-    windows = (*_windows(text, text, _TOLD, _LONG // 2), *_windows(text, text, _INTEREST, _LONG))
+    windows = (*_windows(text, text, _TOLD, LOG // 2), *_windows(text, text, _INTEREST, LOG))
     if not windows:
         from layoutcheck.catalogue import folding  # which a trace is spared
 
         lowered = text.lower()
         same = len(lowered) == len(text)  # but for a letter whose lower case is two
-        windows = tuple(_windows(text, lowered if same else text, folding.WRONGS, _LONG))
+        windows = tuple(_windows(text, lowered if same else text, folding.WRONGS, LOG))
     return "\n".join(windows)
 
 

@@ -131,7 +131,17 @@ def test_a_static_assertion_is_told_by_its_message_whoever_compiles() -> None:
 def test_an_error_in_the_middle_of_a_long_log_is_found(tmp_path: Path, capsys: Captured) -> None:
     noise = "step 17 loss 3.25 ((((\n" * 40_000
     error = "TypeError: OpError: incompatible layout with swizzle\n"
-    assert "does not compose" in explained(noise + error + noise, tmp_path, capsys)[1]
+    pasted = tmp_path / "pasted.txt"
+    pasted.write_text(noise + error + noise)
+    assert run(["explain", str(pasted)]) == 1
+    said = capsys.readouterr()
+    assert "does not compose" in said.out
+    assert (
+        said.err == f"note: of {2 * len(noise) + len(error):,} characters those around the errors are read\n"
+    )
+    pasted.write_text(noise[:1000] + error)
+    assert run(["explain", str(pasted)]) == 1
+    assert capsys.readouterr().err == ""
 
 
 def cpp_layout(random_: random.Random, depth: int = 0) -> tuple[str, str, str, str]:

@@ -276,6 +276,8 @@ def test_a_crash_in_the_launcher_is_none_of_the_compiler() -> None:
     assert found.entry.name == "dsl.launcher-died"
     (found,) = answers("cute.compile of my kernel ends with a segfault")
     assert found.entry.name == "dsl.compiler-died"
+    (found,) = answers("Thread 1 received signal SIGSEGV\n#0 0x7f in ?? ()\n#1 0x7e in TVMFFIFunctionCall ()")
+    assert found.entry.name == "dsl.ffi-died"
 
 
 @pytest.mark.parametrize(
