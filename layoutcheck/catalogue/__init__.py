@@ -33,6 +33,7 @@ from layoutcheck.catalogue import (
 )
 from layoutcheck.catalogue.answering import Answer as Answer
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE
+from layoutcheck.catalogue.rows import SENTENCES
 from layoutcheck.catalogue.tables import ENTRIES as ENTRIES
 
 MOST_ANSWERS = 3
@@ -71,7 +72,13 @@ def _addressed(answer: Answer, folded: str) -> Answer:
     if out and answer.entry.level != CLEAN and not _OUT_OF_MEMORY.search(f"{answer.title} {answer.quote}"):
         answer = replace(answer, facts=(_MEMORY_FIRST.format(said=out[0]), *answer.facts))
     figures_say = (*devices.staged(folded), *figures.told(folded)) if answer.entry.level != CLEAN else ()
-    answer = replace(answer, facts=(*figures_say, *answer.facts)) if figures_say else answer
+    if figures_say and (
+        answer.entry.general or answer.entry.name in whose.FAULTS
+    ):  # which has no cause of its own
+        cause = answer.cause.removeprefix(SENTENCES["OPEN"]).lstrip()
+        answer = replace(answer, cause=f"The text's numbers say: {'; '.join(figures_say)}. {cause}")
+    elif figures_say:
+        answer = replace(answer, facts=(*figures_say, *answer.facts))
     where = origin.find(folded)
     said = " ".join((answer.title, answer.cause, answer.remedy, *answer.facts))
     if answer.entry.level == CLEAN or where.maker is None or where.maker.project in said:

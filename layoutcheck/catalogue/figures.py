@@ -32,6 +32,20 @@ _PRODUCT = re.compile(
     r"(?<![\w.*])\(?(?P<first>[0-9][0-9,]{0,11}) ?[*x×] ?\(?(?P<second>[0-9][0-9,]{0,11})\)?(?: ?[*x×] ?\(?(?P<third>[0-9][0-9,]{0,11})\)?)?(?![\w.])"
 )
 _INDEX = re.compile(r"(?i)int32|int64|overflow|illegal|offset|stride|index|ptr|out[- ]of[- ]bound|invalid")
+_RESERVED = re.compile(
+    r"(?i)(?:request\w*|reserv\w*|launch\w*|smem ?=|set(?:ting)?)\b[^.;]{0,60}?\b(?P<asked>[0-9][0-9,]{3,8})(?: ?(?:B|bytes))?\b[^.;0-9]{0,30}\b(?:below|less than|fewer than|smaller than|under|(?:but|while|whereas)\b[^.;0-9]{0,40}\b(?:uses?|needs?|takes?))\b[^.;0-9]{0,20}(?P<used>[0-9][0-9,]{3,8})\b"
+)
+_OF_TMA = re.compile(r"\bTMA\b|cuTensorMap|cp\.async\.bulk\.tensor|tma_")
+_OFFSET = re.compile(
+    r"(?i)(?:smem|shared|buf\w*)\b[^.;]{0,60}?\boffset (?:of |is |= ?)?(?P<offset>(?:0x)?[0-9a-f]{1,6})\b(?! ?elements)|\b(?:smem|shared|buf\w*) ?\+ ?(?P<behind>[0-9]{1,6})\b"
+)
+_STAGE = re.compile(
+    rf"(?i)\((?:stages? ?= ?)?[2-9], ?(?P<extents>[0-9]{{1,4}}(?:, ?[0-9]{{1,4}}){{0,2}})\) (?P<type>{'|'.join(TYPES)})\b(?=[^.;]{{0,40}}(?:shared|smem))"
+)
+_TILE_OF_TMA = 128
+_DIGITS = re.compile(r"[0-9]+")
+_VALUE = re.compile(r"\b(?P<name>[A-Za-z]\w{0,30})`? ?= ?`?(?P<value>[0-9]{1,7})\b(?!\.)")
+_QUOTIENT = re.compile(r"\b(?P<whole>[A-Za-z]\w{0,30}) ?// ?(?P<part>[A-Za-z]\w{0,30})\b")
 _WRAPS = 1 << 31
 _COARSE = 8  # bits of a significand whose steps are seen in a result
 _VECTOR = 16  # bytes of the widest access
@@ -39,7 +53,8 @@ _VECTOR = 16  # bytes of the widest access
 
 def told(folded: str) -> tuple[str, ...]:
     """What the figures of a text decide; none where it has not both of a pair."""
-    return (*_rounding(folded), *_step(folded), *_rows(folded), *_wraps(folded))
+    every = (_rounding, _step, _rows, _wraps, _reserved, _placed, _parts)
+    return tuple(fact for one in every for fact in one(folded))
 
 
 def _typed(folded: str) -> re.Match[str] | None:
@@ -102,3 +117,48 @@ def _rows(folded: str) -> tuple[str, ...]:
         f"{extent['name']} = {extent['extent']} elements of {each} B are {row:,} B: where rows follow one another so, they begin at multiples of {shared} B alone, "
         f"and no access may be wider; pad the pitch to a multiple of {_VECTOR} B, and give each vector one predicate",
     )
+
+
+def _reserved(folded: str) -> tuple[str, ...]:
+    """That a launch asks for less shared memory than the kernel uses."""
+    found = _RESERVED.search(folded)
+    asked, used = (int(found[name].replace(",", "")) for name in ("asked", "used")) if found else (0, 0)
+    if asked >= used:
+        return ()
+    return (
+        f"the launch asks for {asked:,} B of shared memory, {used - asked:,} fewer than the {used:,} B that are used: what lies behind is no memory of the block, and an access there faults at run time, whatever compiles; "
+        "count every buffer with its alignment, or let the DSL count (no smem= at the launch)",
+    )
+
+
+def _placed(folded: str) -> tuple[str, ...]:
+    """Where in shared memory a tile of TMA begins, in itself or in a later stage, if that is no multiple of what TMA takes."""
+    if not _OF_TMA.search(folded):
+        return ()
+    told = []
+    offset, staged = _OFFSET.search(folded), _STAGE.search(folded)
+    at = int(offset["offset"] or offset["behind"], 0) if offset else 0
+    if at % _TILE_OF_TMA:
+        told.append(f"an offset of {at} is {at % _TILE_OF_TMA} behind a multiple of {_TILE_OF_TMA}")
+    if staged:
+        elements = math.prod(map(int, _DIGITS.findall(staged["extents"])))
+        each = elements * TYPES[staged["type"].lower()][0] // 8
+        if each % _TILE_OF_TMA:
+            told.append(
+                f"a stage of {elements} elements of {staged['type']} is {each} B: the next begins at {each}"
+            )
+    law = f"the shared address of a tensor copy of TMA is a multiple of {_TILE_OF_TMA} bytes (1024 with the 128-byte swizzle; 16 for bulk copies without a map), from the base on: declare it __align__(1024), and pad the stage"
+    return (f"{' and '.join(told)}; {law}",) if told else ()
+
+
+def _parts(folded: str) -> tuple[str, ...]:
+    """What a division of two numbers that the text names leaves over."""
+    values = {one["name"]: int(one["value"]) for one in _VALUE.finditer(folded)}
+    for found in _QUOTIENT.finditer(folded):
+        whole, part = (values.get(found[name], 0) for name in ("whole", "part"))
+        if part > 1 and whole % part and whole > part:
+            each = whole // part
+            return (
+                f"{found[0]} = {whole} // {part} is {each}, and leaves {whole % part}: {part} x {each} = {part * each} of the {whole} are reached, the last {whole - part * each} by nobody; take a divisor of {whole}, or one more part with a bound",
+            )
+    return ()

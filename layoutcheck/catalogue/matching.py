@@ -30,7 +30,7 @@ _NO_OVERLOAD = tables.called("cpp.no-overload")
 _ERROR_TYPE = tables.called("cpp.error-type")
 _OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
 # whose words may say that it is over
-_TOLD_BY_PEOPLE = *(entry.name for entry in (*_OPEN, _DIED)), *whose.FAULTS
+_TOLD_BY_PEOPLE = *(entry.name for entry in (*_OPEN, _DIED)), *whose.FAULTS, "driver.tensor-map"
 _OF_PARSER = re.compile(
     r"error(?: C[0-9]+)?: (?:expected (?:an?|unqualified|primary|initializer)\b|this declaration has no|syntax error)"
 )  # what follows from a name that is not known

@@ -16,6 +16,7 @@ _EDITED = tuple(
 )  # whose remedy is a change of the source
 FAULTS = (
     "cuda.illegal-instruction",
+    "cuda.illegal-parameter",
     "cuda.illegal-access",
     "cuda.out-of-range",
     "cuda.misaligned-address",

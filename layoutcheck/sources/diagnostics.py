@@ -41,7 +41,7 @@ MAX_DIAGNOSTICS = 1000
 _LOG = 1 << 15  # characters
 
 _MESSAGE = re.compile(r"'cute\.copy(?:_atom_call)?'\s*op\s*")
-_OPERATION = re.compile(r'"?cute\.copy(_atom_call)?"?\s*(\()\s*%')
+_OPERATION = re.compile(r'"?cute\.copy(_atom_call)?"?\s*(\()\s*(?:%|\.\.\.)')
 _ATTRIBUTES = re.compile(r"\s*(?:<\s*\{|\{)")
 _COLON = re.compile(r"\s*:\s*(?=\()")
 _TENSORS = re.compile(r"\((?=\s*!cute\.memref<)")

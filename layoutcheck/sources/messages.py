@@ -12,6 +12,7 @@ from typing import Any
 
 from layoutcheck.algebra import parse_tree
 from layoutcheck.catalogue import reasons
+from layoutcheck.copies.predicate import surplus
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
@@ -271,7 +272,7 @@ def explain(message: str) -> Explanation | None:
             title,
             _with_numbers(wording.meaning, squeezed, facts)
             if wording.meaning is _ALIGNMENT
-            else _differing(squeezed) + wording.meaning,
+            else _differing(squeezed) + _beyond(squeezed) + wording.meaning,
             operand if operand in ("src", "dst") else None,
             evidence,
         )
@@ -326,6 +327,21 @@ def _differing(message: str) -> str:
         return ""
     mode = ".".join(map(str, path)) or "all"
     return f"Mode {mode} is {_written(first)} in the shared layout and {_written(second)} in the tile. "
+
+
+_PREDICATE = re.compile(
+    r"compatibleshapewith:(?P<want>[0-9(),]{1,200})butgotactualpredShape:(?P<got>[0-9(),]{1,200})"
+)
+
+
+def _beyond(message: str) -> str:
+    """Which mode the predicate of a message has beyond what is asked; "" for any other message."""
+    found = _PREDICATE.search(message)
+    try:
+        said = surplus(parse_tree(found["want"]), parse_tree(found["got"])) if found else ""
+    except InputError:  # cut off
+        return ""
+    return f"{said}. " if said else ""
 
 
 def _size(shape: Any) -> int:

@@ -8,7 +8,7 @@ import json
 import jsonschema
 import pytest
 
-from layoutcheck.catalogue import Answer, answers
+from layoutcheck.catalogue import Answer, answers, figures
 from layoutcheck.catalogue.symptoms import is_prose, layouts
 from layoutcheck.reports.json import to_dict
 from layoutcheck.reports.outcome import Explained
@@ -302,7 +302,7 @@ def test_a_crash_in_the_launcher_is_none_of_the_compiler() -> None:
     ],
 )
 def test_figures_of_a_text_are_compared(text: str, part: str) -> None:
-    assert part in answers(text)[0].facts[0]
+    assert answers(text)[0].cause.startswith("The text's numbers say: ") and part in answers(text)[0].cause
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,27 @@ def test_figures_of_a_text_are_compared(text: str, part: str) -> None:
 )
 def test_figures_that_decide_nothing_are_not_told(text: str) -> None:
     found = answers(text)[0]
-    assert not any("keeps" in one or "begin at multiples" in one for one in found.facts)
+    assert not any("keeps" in one or "begin at multiples" in one for one in (found.cause, *found.facts))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("the launch requests 99,000 bytes but the kernel uses 100,352 of shared memory", "1,352 fewer than the 100,352 B"),
+        ("the launch requests 100,352 bytes but the kernel uses 99,000 of shared memory", ""),
+        ("a TMA load into shared memory at an offset of 192", "192 is 64 behind a multiple of 128"),
+        ("a TMA load into shared memory at an offset of 384", ""),
+        ("a plain load from shared memory at an offset of 192", ""),
+        ("TMA fills (3, 32) fp16 in shared memory", "32 elements of fp16 is 64 B: the next begins at 64"),
+        ("TMA fills (3, 8, 16) fp8 in smem", ""),
+        ("N_CHUNK=48, D=256, each takes D//N_CHUNK columns", "256 // 48 is 5, and leaves 16: 48 x 5 = 240 of"),
+        ("N_CHUNK=32, D=256, each takes D//N_CHUNK columns", ""),
+        ("N_CHUNK=48, each takes D//N_CHUNK columns", ""),
+    ],
+)  # fmt: skip
+def test_what_the_numbers_of_a_text_come_to(text: str, said: str) -> None:
+    told = figures.told(text)
+    assert [said in one for one in told] == [True] * bool(said)
 
 
 def test_a_compiler_that_hangs_is_no_gpu_that_waits() -> None:
