@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +26,7 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.totals import KernelLines, kernel_lines
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.dsl.terminated import Terminated, sigterm_raises, unseen
-from layoutcheck.dsl.trace import Progress, check_script, trace_script
+from layoutcheck.dsl.trace import Script, check_script, trace_script
 from layoutcheck.errors import InputError, check_workers
 from layoutcheck.fixes import STRATEGIES
 from layoutcheck.gate import Gate
@@ -63,38 +62,6 @@ _LEAST_SHARED = 4  # kernels that are judged in several processes: starting one 
 _ORDER_SECONDS = 5.0  # processor seconds for the order of a kernel, at every edit that is tried
 
 
-@dataclass(frozen=True)
-class Script:
-    """What is run, and how: a file, or "-m" with a module before its arguments.
-
-    `launch` False builds no further than the trace and launches nothing; `arch` is what the DSL is told to
-    build for; `timeout_s` ends the run, and `progress` may, as `Ended` says.
-    """
-
-    path: str
-    args: Sequence[str] = ()
-    launch: bool = True
-    arch: str | None = None
-    timeout_s: float | None = None
-    progress: Progress | None = None
-
-    def trace(
-        self,
-        lowering: Lowering | None,
-        progress: Progress | None = None,
-        path: str | None = None,
-        cwd: str | None = None,
-        quiet: bool = False,
-        judges: Judges | None = None,
-    ) -> Trace:
-        """Run it, or the same of another file, its output on standard error or `quiet`. Raises InputError."""
-        return trace_script(
-            path or self.path, self.args, launch=self.launch, arch=self.arch, timeout_s=self.timeout_s,
-            output=subprocess.DEVNULL if quiet else sys.stderr, progress=self.progress or progress, cwd=cwd,
-            lowering=lowering, judges=judges,
-        )  # fmt: skip
-
-
 def traced(script: Script, *, lowered: bool = True, order: bool = True, workers: int = 1) -> JudgedTrace:
     """Run the script and judge what it compiled. Raises InputError.
 
@@ -105,13 +72,13 @@ def traced(script: Script, *, lowered: bool = True, order: bool = True, workers:
     check_workers(workers)
     looked = _looked(script, lowered, order)
     with contextlib.ExitStack() as stack:
-        progress, lowering = stack.enter_context(_shown()), stack.enter_context(looked.lowering())
+        script, lowering = stack.enter_context(_shown(script)), stack.enter_context(looked.lowering())
         judges = None
         if lowering is not None and (workers := workers or processors()) > 1:
             judges = stack.enter_context(Judges(lowering, workers, least=_LEAST_SHARED))
         try:
             with sigterm_raises():
-                found = _supported(script.trace(lowering, progress, judges=judges))
+                found = _supported(trace_script(replace(script, lowering=lowering, judges=judges)))
         except Terminated:
             found = unseen()
     if script.launch and not has_gpu() and not found.kernels:
@@ -139,19 +106,11 @@ def repaired(
         raise InputError(f"no fix is called '{by[:40]}'", expected=", ".join(fix_names()))
     check_script(script.path)
     looked = _looked(script, lowered, order, _ORDER_SECONDS)
-    with contextlib.ExitStack() as stack:
-        lowering = stack.enter_context(looked.lowering())  # one process of the DSL for all edits
-
-        def trace(path: str, cwd: str | None, quiet: bool = True) -> Trace:
-            nonlocal lowering
-            if lowering is not None and lowering.problem:  # an edit ended it: the next has another
-                lowering = stack.enter_context(looked.lowering())
-            return script.trace(lowering, path=path, cwd=cwd, quiet=quiet)
-
+    with looked.runs(script) as trace:
         began = time.time()
-        found = _supported(trace(script.path, None, quiet=False))
+        found = _supported(trace(script.path, None, output=sys.stderr))
         if script.timeout_s is None:  # an edit may make a program that never ends
-            script = replace(script, timeout_s=max(_EDITED_SECONDS, _EDITED_TIMES * (time.time() - began)))
+            trace = partial(trace, timeout_s=max(_EDITED_SECONDS, _EDITED_TIMES * (time.time() - began)))
         told = _say if sys.stderr.isatty() else None
         return repair(script.path, found, trace, told, by, _confirmed if confirm else None, began)
 
@@ -169,6 +128,20 @@ class _Looked(NamedTuple):
         order = None if seconds is None else partial(check_module, seconds=seconds)
         with Lowering(copies=self.lowered, order=order, products=check_products) as lowering:
             yield lowering if self.lowered or order else None
+
+    @contextlib.contextmanager
+    def runs(self, script: Script) -> Iterator[Callable[..., Trace]]:
+        """Who runs the script, or another file in its place, in a folder: one process of the DSL for all."""
+        with contextlib.ExitStack() as stack:
+            lowering = stack.enter_context(self.lowering())
+
+            def trace(path: str, cwd: str | None, **options: Any) -> Trace:
+                nonlocal lowering
+                if lowering is not None and lowering.problem:  # an edit ended it: the next has another
+                    lowering = stack.enter_context(self.lowering())
+                return trace_script(replace(script, path=path, cwd=cwd, lowering=lowering, **options))
+
+            yield trace
 
 
 def _looked(script: Script, lowered: bool, order: bool, most_s: float = math.inf) -> _Looked:
@@ -252,8 +225,8 @@ def _each_module(script: Script, look: Callable[[TracedModule, str, str], None])
         look(module, text, problem)
         return OrderReport(module.kernel, module.arch)
 
-    with _shown() as progress, Lowering(copies=False, order=order) as lowering:
-        return script.trace(lowering, progress)
+    with _shown(script) as shown, Lowering(copies=False, order=order) as lowering:
+        return trace_script(replace(shown, lowering=lowering))
 
 
 def judge(trace: Trace) -> JudgedTrace:
@@ -304,15 +277,7 @@ def _written(
 ) -> Iterator[Advised]:
     """Each with the way that the script was traced with."""
     looked = _looked(script, True, True, _ORDER_SECONDS)
-    with contextlib.ExitStack() as stack:
-        lowering = stack.enter_context(looked.lowering())
-
-        def again(path: str, cwd: str | None) -> Trace:
-            nonlocal lowering
-            if lowering is not None and lowering.problem:
-                lowering = stack.enter_context(looked.lowering())
-            return script.trace(lowering, path=path, cwd=cwd, quiet=True)
-
+    with looked.runs(script) as again:
         trace = located(trace)
         search, texts = searched(script.path, trace, again)
         state = State(trace)
@@ -336,10 +301,11 @@ def status(judged: JudgedTrace, strict: bool, gate: Gate) -> int:
 
 
 @contextlib.contextmanager
-def _shown() -> Iterator[Progress | None]:
-    """Counts on stderr while the script runs, where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
+def _shown(script: Script) -> Iterator[Script]:
+    """The script with its output on stderr, and counts there while it runs, where that is a terminal."""
+    script = replace(script, output=sys.stderr)
+    if script.progress is not None or not sys.stderr.isatty():
+        yield script
         return
     from rich.console import Console
     from rich.progress import Progress as Bar
@@ -355,4 +321,4 @@ def _shown() -> Iterator[Progress | None]:
                 task, description=f"tracing: {many(kernels, 'kernel')}, {many(copies, 'copy', 'copies')}"
             )
 
-        yield progress
+        yield replace(script, progress=progress)

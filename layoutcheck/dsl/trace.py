@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import IO, Any
@@ -59,49 +60,54 @@ CACHES = {
 _CHECKS_AT_CALL = ("CUTE_DSL_VERIFY_TRACE", "CUTE_DSL_DEBUG")  # raise before there is a module to see
 
 
-def trace_script(
-    path: str,
-    args: Sequence[str] = (),
-    *,
-    launch: bool = True,
-    arch: str | None = None,
-    timeout_s: float | None = None,
-    output: IO[Any] | int | None = subprocess.DEVNULL,
-    progress: Progress | None = None,
-    cwd: str | None = None,
-    observe: Observe | None = None,
-    lowering: Lowering | None = None,
-    judges: Judges | None = None,
-    network: bool = True,
-    spread: bool = False,
-    spare: Spare | None = None,
-    least: float | None = None,
-    file: str | None = None,
-) -> Trace:
-    """Run `python path args` (or `python -m args` for path "-m") and return every copy of every kernel built.
+@dataclass(frozen=True)
+class Script:
+    """What is run, and how: a file, or "-m" with a module before its arguments.
 
     `launch` False builds no further than the trace, launches nothing, and where there is no GPU makes torch
-    and the DSL believe in one of `arch`. `timeout_s` ends the run, and after at most a quarter more the
-    judging: what was found until then is returned. `output` takes what the script
-    writes; None leaves it its own. `observe` gets the text and the copies of every module, while the
-    script runs. `lowering` gives the addresses of copies whose layouts cannot be followed; `judges` do that
-    in processes of their own. `network` False leaves the run none. With `spread` pytest runs different tests
-    first (`spread.py`), and more processes of it take tests, each on one of the `spare` processors, where
-    that is worth a start, or where tests of `least` seconds are left (`helpers.py`). `file` is the program's
-    own, where `args` name a module: it says which project below `cwd` the program is of.
+    and the DSL believe in one of `arch`, what the DSL is told to build for. `timeout_s` ends the run, and
+    after at most a quarter more the judging: what was found until then is returned; `progress` may end it
+    too, as `Ended` says. `output` takes what the script writes; None leaves it its own. `observe` gets the
+    text and the copies of every module, while the script runs. `lowering` gives the addresses of copies whose
+    layouts cannot be followed; `judges` do that in processes of their own. `network` False leaves the run
+    none. With `spread` pytest runs different tests first (`spread.py`), and more processes of it take tests,
+    each on one of the `spare` processors, where that is worth a start, or where tests of `least` seconds are
+    left (`helpers.py`). `file` is the program's own, where `args` name a module: it says which project below
+    `cwd` the program is of.
+    """
+
+    path: str
+    args: Sequence[str] = ()
+    launch: bool = True
+    arch: str | None = None
+    timeout_s: float | None = None
+    progress: Progress | None = None
+    output: IO[Any] | int | None = subprocess.DEVNULL
+    cwd: str | None = None
+    observe: Observe | None = None
+    lowering: Lowering | None = None
+    judges: Judges | None = None
+    network: bool = True
+    spread: bool = False
+    spare: Spare | None = None
+    least: float | None = None
+    file: str | None = None
+
+    def below(self) -> list[str]:
+        """The folder, below `cwd`, of the project that the program is of, if there is one."""
+        return own_project([self.path, *self.args] if self.file is None else [self.file], self.cwd)
+
+
+def trace_script(script: Script) -> Trace:
+    """Run `python path args` (or `python -m args`) and return every copy of every kernel built.
+
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
-    below = own_project([path, *args] if file is None else [file], cwd)
-    if path == "-m":
-        check_module(args[0] if args else "", cwd, launch, below)
+    if script.path == "-m":
+        check_module(script.args[0] if script.args else "", script.cwd, script.launch, script.below())
     else:
-        check_script(path, cwd, expected="a Python file, or '-m' and a module")
-    command = [sys.executable, path, *args]
-    return _run(
-        command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=network,
-        progress=progress, cwd=cwd, observe=observe, lowering=lowering, judges=judges, spread=spread,
-        spare=spare, least=least, below=below,
-    )  # fmt: skip
+        check_script(script.path, script.cwd, expected="a Python file, or '-m' and a module")
+    return _run([sys.executable, script.path, *script.args], script)
 
 
 def own_project(words: Sequence[str], cwd: str | None = None) -> list[str]:
@@ -150,39 +156,19 @@ def _spec(name: str, places: list[str]) -> ModuleSpec | None:
     return next((spec for spec in found if spec is not None), None)
 
 
-def trace_callable(
-    path: str,
-    name: str,
-    *,
-    arch: str | None = None,
-    timeout_s: float | None = None,
-    progress: Progress | None = None,
-    cwd: str | None = None,
-    lowering: Lowering | None = None,
-) -> Trace:
-    """Import the file `path`, call its function `name` and trace what is built; no launches, no network.
+def trace_callable(file: Script, name: str) -> Trace:
+    """Import the file, call its function `name` and trace what is built; no launches, no network.
 
     What the function returns is compiled where it is a pair `(kernel, arguments)`: a `@cute.jit` function and
     the tuple of its arguments. The rest is as with `trace_script`.
     """
-    if not Path(cwd or ".", path).is_file():
-        raise InputError(f"no file '{path[:200]}'", expected="a Python file")
-    command = [sys.executable, "-m", "layoutcheck.dsl.case_child", path, name]
-    return _run(
-        command, launch=False, arch=arch, timeout_s=timeout_s, output=subprocess.DEVNULL, network=False,
-        progress=progress, cwd=cwd, lowering=lowering,
-    )  # fmt: skip
+    if not Path(file.cwd or ".", file.path).is_file():
+        raise InputError(f"no file '{file.path[:200]}'", expected="a Python file")
+    command = [sys.executable, "-m", "layoutcheck.dsl.case_child", file.path, name]
+    return _run(command, replace(file, launch=False, network=False))
 
 
-def environment(
-    folder: str,
-    *,
-    launch: bool,
-    arch: str | None,
-    network: bool,
-    spread: bool = False,
-    below: Sequence[str] = (),
-) -> dict[str, str]:
+def environment(folder: str, script: Script) -> dict[str, str]:
     """The environment of a traced process: our `sitecustomize` first, and where it leaves what it sees.
 
     The folder that we are installed in is not on the path: it would stand before the checkout's own.
@@ -191,12 +177,12 @@ def environment(
     paths = [str(_SITE), *filter(None, [os.environ.get("PYTHONPATH")])]
     env["PYTHONPATH"] = os.pathsep.join(paths)
     env[spool.FOLDER] = folder
-    options = {"launch": launch, "arch": arch, "network": network, "spread": spread, "below": list(below)}
-    env[spool.OPTIONS] = json.dumps({**options, "parent": os.getpid()})
+    options = {key: getattr(script, key) for key in ("launch", "arch", "network", "spread")}
+    env[spool.OPTIONS] = json.dumps({**options, "below": script.below(), "parent": os.getpid()})
     env.pop("LAYOUTCHECK", None)
-    if arch is not None:
-        env.update(dict.fromkeys(_TARGETS, arch))
-    if not launch:  # what is not compiled must not be kept, nor taken from where it was kept
+    if script.arch is not None:
+        env.update(dict.fromkeys(_TARGETS, script.arch))
+    if not script.launch:  # what is not compiled must not be kept, nor taken from where it was kept
         env.update(CACHES)
         env.setdefault("CUTE_DSL_ARCH", "sm_90a")
         env.setdefault(
@@ -206,45 +192,31 @@ def environment(
     return env
 
 
-def _run(
-    command: list[str],
-    *,
-    launch: bool,
-    arch: str | None,
-    timeout_s: float | None,
-    output: IO[Any] | int | None,
-    network: bool,
-    progress: Progress | None,
-    cwd: str | None,
-    observe: Observe | None = None,
-    lowering: Lowering | None = None,
-    judges: Judges | None = None,
-    spread: bool = False,
-    spare: Spare | None = None,
-    least: float | None = None,
-    below: Sequence[str] = (),
-) -> Trace:
+def _run(command: list[str], script: Script) -> Trace:
     if not hasattr(os, "fork"):
         raise InputError("kernels are traced on Linux only")
+    timeout_s = script.timeout_s
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     with tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True) as folder:
-        env = environment(folder, launch=launch, arch=arch, network=network, spread=spread, below=below)
+        env = environment(folder, script)
         suite, taken = command[1:3] == ["-m", "pytest"], Path(folder) / TAKEN
-        if suite and spread:
+        if suite and script.spread:
             (taken / PRESENT).mkdir(parents=True)
             env.setdefault("PYTHONHASHSEED", "0")  # sets have one order in all of its processes
 
         def start(**more: str) -> subprocess.Popen[Any]:
-            return _process(command, output, {**env, **more}, cwd)
+            return _process(command, script.output, {**env, **more}, script.cwd)
 
         process = start()
-        helpers = Helpers(process, start, spare, taken, least)
-        collector = Collector(process.pid, observe, lowering, compiled=launch, judges=judges)
+        helpers = Helpers(process, start, script.spare, taken, script.least)
+        collector = Collector(
+            process.pid, script.observe, script.lowering, compiled=script.launch, judges=script.judges
+        )
         timed_out = False
 
         def shown() -> None:
-            if progress is not None:
-                progress(len(collector.kernels), len(collector.copies))
+            if script.progress is not None:
+                script.progress(len(collector.kernels), len(collector.copies))
 
         try:
             try:

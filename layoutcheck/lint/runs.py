@@ -240,7 +240,7 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
 
     A program whose architecture was not asked for is run again for another one if that is what it wants.
     """
-    from layoutcheck.dsl.trace import Ended, trace_callable, trace_script
+    from layoutcheck.dsl.trace import Ended, Script, trace_callable, trace_script
     from layoutcheck.sources.traced import Trace, TraceFailure
     from layoutcheck.sources.wanted_arch import other_arch, without_refusals
 
@@ -254,25 +254,26 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
                 raise Ended(ENDED)
             shorten(log)
 
-        common: dict[str, Any] = {
-            "progress": halt,
-            "cwd": str(settings.root.resolve()),
-            "lowering": lowering if settings.lowered or settings.order else None,
-        }
+        program = Script(
+            str(Path(case.path).resolve()),
+            arch=case.arch,
+            timeout_s=settings.timeout,
+            progress=halt,
+            cwd=str(settings.root.resolve()),
+            lowering=lowering if settings.lowered or settings.order else None,
+        )
         if not case.command:
-            path = str(Path(case.path).resolve())
-            found = trace_callable(path, case.function, arch=case.arch, timeout_s=settings.timeout, **common)
-            return found, time.monotonic() - start
+            return trace_callable(program, case.function), time.monotonic() - start
 
         def run(arch: str) -> Trace:
-            common["judges"] = _worker.get("judges") if common["lowering"] is not None else None
             log.seek(log.truncate(0))
             try:
-                seen = trace_script(
-                    case.command[0], case.command[1:], arch=arch, launch=False, network=False,
-                    timeout_s=settings.run_timeout, output=log, spread=True, spare=_worker.get("spare"),
-                    file=str(Path(case.path).resolve()), **common,
-                )  # fmt: skip
+                seen = trace_script(replace(
+                    program, path=case.command[0], args=case.command[1:], file=program.path, arch=arch,
+                    launch=False, network=False, timeout_s=settings.run_timeout, output=log, spread=True,
+                    spare=_worker.get("spare"),
+                    judges=None if program.lowering is None else _worker.get("judges"),
+                ))  # fmt: skip
             except InputError as error:  # no pytest, or a program that went away
                 return Trace(failures=(TraceFailure("not run", error.message),))
             return _explained(seen, log)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 
 from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.trace import trace_callable
+from layoutcheck.dsl.trace import Script, trace_callable
 from layoutcheck.lint import cases, files
 from layoutcheck.order import check_module
 from layoutcheck.patching.overlay import project_of
@@ -52,14 +53,9 @@ def _of_file(path: str, found: Sequence[cases.RegisteredCase], settings: Setting
         with Lowering(
             copies=settings.lowered, order=check if settings.order else None, products=check_products
         ) as lowering:
-            runs = [
-                trace_callable(
-                    script, case.function, arch=case.arch, timeout_s=settings.timeout,
-                    cwd=str(there / inside),
-                    lowering=lowering if settings.lowered or settings.order else None,
-                )
-                for case in found
-            ]  # fmt: skip
+            used = lowering if settings.lowered or settings.order else None
+            file = Script(script, timeout_s=settings.timeout, cwd=str(there / inside), lowering=used)
+            runs = [trace_callable(replace(file, arch=case.arch), case.function) for case in found]
         return reduce(Trace.merged, runs)
 
     began = time.time()

@@ -151,16 +151,16 @@ def test_the_promise_of_a_dynamic_tensor_is_made_at_the_caller(
 def test_edits_share_a_process_until_one_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
 
-    def trace(script: Script, lowering: Any, **_: Any) -> Trace:
-        used.append(lowering)
+    def trace(script: Script) -> Trace:
+        used.append(script.lowering)
         if len(used) == 2:
-            lowering.problem = "the CuTe DSL's process ended unexpectedly"
+            script.lowering.problem = "the CuTe DSL's process ended unexpectedly"
         return Trace(())
 
     def edits(path: str, found: Trace, retrace: Any, *_: Any) -> Any:
         return [retrace(path, None) for _ in range(3)]
 
-    monkeypatch.setattr(Script, "trace", trace)
+    monkeypatch.setattr("layoutcheck.tracing.trace_script", trace)
     monkeypatch.setattr("layoutcheck.tracing.repair", edits)
     fixed(tmp_path, "")
     first, second, third, fourth = used
