@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.findings import plain
+from layoutcheck.rules.examples import TMA
 from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
@@ -74,11 +75,6 @@ RULE = make_rule(
     __doc__,
     "rejected",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-        "atom": "tma_load",
-        "tiler": "(64,32)",
-    },
+    flagged=TMA | {"tiler": "(64,32)"},
     twin={"tiler": "(64,64)"},
 )

@@ -19,14 +19,8 @@ direction of the atom.
 from __future__ import annotations
 
 from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.copies.atom import Atom
 from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
-
-
-def atom_kind(atom: Atom | None) -> str:
-    """How the copy is called."""
-    return f"a TMA {atom.kind}" if isinstance(atom, TmaCopy) else "a copy"
 
 
 def find(analysis: Analysis) -> Findings:
@@ -35,8 +29,9 @@ def find(analysis: Analysis) -> Findings:
     if said is None:
         return
     atom = analysis.copy.atom
+    called = f"a TMA {atom.kind}" if isinstance(atom, TmaCopy) else "a copy"
     yield RULE.finding(
-        f"{atom_kind(atom)} from {analysis.copy.src.space} to {analysis.copy.dst.space}",
+        f"{called} from {analysis.copy.src.space} to {analysis.copy.dst.space}",
         f"The compiler says: {said.message}.",
         Where(said.operand),
         {"src_space": analysis.copy.src.space, "dst_space": analysis.copy.dst.space},

@@ -31,6 +31,7 @@ from layoutcheck.analysis.vector import (
     width_bits,
 )
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.examples import CP_ASYNC
 from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
@@ -66,12 +67,7 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(8):(64)">',
-        "atom": "cp.async",
-        "bits": 128,
-    },
-    twin={"dst": '!cute.memref<bf16, smem, align<128>, "(8):(1)">'},
+    flagged=CP_ASYNC | {"dst": '!cute.memref<bf16, smem, align<128>, "(8):(64)">'},
+    twin={"dst": CP_ASYNC["dst"]},
     explains=EXPLAINS,
 )

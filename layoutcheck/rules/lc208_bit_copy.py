@@ -22,6 +22,7 @@ Convert in registers: `dst_fragment.store(src_fragment.load().to(dst_type))`; to
 from __future__ import annotations
 
 from layoutcheck.analysis.comparison.observables import reinterpreted
+from layoutcheck.rules.examples import CP_ASYNC
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
@@ -42,11 +43,6 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-        "dst": '!cute.memref<f16, smem, align<128>, "(8):(1)">',
-        "atom": "universal",
-        "bits": 128,
-    },
-    twin={"dst": '!cute.memref<bf16, smem, align<128>, "(8):(1)">'},
+    flagged=CP_ASYNC | {"dst": '!cute.memref<f16, smem, align<128>, "(8):(1)">', "atom": "universal"},
+    twin={"dst": CP_ASYNC["dst"]},
 )

@@ -26,6 +26,7 @@ Silence the line if other copies complete on the same barrier in the same phase.
 from __future__ import annotations
 
 from layoutcheck.rules.bulk import arriving_bytes, asked_bytes
+from layoutcheck.rules.examples import BULK
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 
 
@@ -55,11 +56,6 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-        "atom": "bulk.g2s",
-        "expect_bytes": 256,
-    },
+    flagged=BULK | {"expect_bytes": 256},
     twin={"expect_bytes": 128},
 )

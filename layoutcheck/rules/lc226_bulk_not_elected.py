@@ -23,6 +23,7 @@ Silence the line if the threads copy different data.
 from __future__ import annotations
 
 from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, bulk_atom
+from layoutcheck.rules.examples import BULK
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 
 
@@ -53,11 +54,6 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-        "atom": "bulk.g2s",
-        "block": 32,
-    },
+    flagged=BULK | {"block": 32},
     twin={"block": 1},
 )

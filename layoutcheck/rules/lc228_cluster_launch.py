@@ -29,6 +29,7 @@ A note changes no verdict and no exit status.
 
 from __future__ import annotations
 
+from layoutcheck.rules.examples import BULK
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
@@ -50,10 +51,6 @@ RULE = make_rule(
     __doc__,
     "note",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-        "atom": "bulk.s2s",
-    },
-    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">', "atom": "bulk.g2s"},
+    flagged=BULK | {"src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">', "atom": "bulk.s2s"},
+    twin={"src": BULK["src"], "atom": BULK["atom"]},
 )

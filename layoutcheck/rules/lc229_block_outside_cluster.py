@@ -25,6 +25,7 @@ Silence the line only if the kernel is launched with a larger cluster than `--cl
 from __future__ import annotations
 
 from layoutcheck.rules.bulk import MEASURED
+from layoutcheck.rules.examples import BULK
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 
 
@@ -59,13 +60,7 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-        "atom": "bulk.g2s.multicast",
-        "cluster": 2,
-        "mcast_mask": "0b101",
-    },
+    flagged=BULK | {"atom": "bulk.g2s.multicast", "cluster": 2, "mcast_mask": "0b101"},
     twin={"mcast_mask": "0b11"},
     explains=("fault",),
 )

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.descriptor import DRIVER, PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
+from layoutcheck.rules.examples import TMA
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, mapped_tensor, whole_tma
 
@@ -66,11 +67,7 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<2>, "(256,256):(256,1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-        "atom": "tma_load",
-    },
-    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">'},
+    flagged=TMA | {"src": '!cute.memref<bf16, gmem, align<2>, "(256,256):(256,1)">'},
+    twin={"src": TMA["src"]},
     explains=EFFECTS,
 )

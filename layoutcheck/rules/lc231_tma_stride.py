@@ -29,6 +29,7 @@ from math import lcm
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.atoms.tma.descriptor import DRIVER, PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
+from layoutcheck.rules.examples import TMA
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, mapped_strides, mapped_tensor, whole_tma
 
@@ -101,11 +102,7 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,250):(250,1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-        "atom": "tma_load",
-    },
+    flagged=TMA | {"src": '!cute.memref<bf16, gmem, align<16>, "(256,250):(250,1)">'},
     twin={"src": '!cute.memref<bf16, gmem, align<16>, "(256,250):(256,1)">'},
     explains=EFFECTS,
 )

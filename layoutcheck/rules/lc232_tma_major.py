@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.descriptor import DRIVER
 from layoutcheck.atoms.tma.plan import gmem_side
+from layoutcheck.rules.examples import TMA
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, step_of_view, whole_tma
 
@@ -68,11 +69,7 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(1,256)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-        "atom": "tma_load",
-    },
+    flagged=TMA | {"src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(1,256)">'},
     twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(1,64)">'},
     explains=EFFECTS,
 )

@@ -28,6 +28,7 @@ from __future__ import annotations
 from layoutcheck.atoms.tma.descriptor import PTX, dsl_kind, machine_swizzle
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.machine.arch import parse_arch
+from layoutcheck.rules.examples import TMA
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, same_pattern, tma_atom
 
@@ -58,11 +59,7 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,4>, "(64,64):(64,1)">',
-        "atom": "tma_load",
-    },
+    flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,4>, "(64,64):(64,1)">'},
     twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'},
     explains=EFFECTS,
 )

@@ -30,6 +30,7 @@ from layoutcheck.atoms.tma.descriptor import PTX, SPAN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import v_mode
+from layoutcheck.rules.examples import TMA
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, box_of, same_pattern, step_of_view, tma_atom
 
@@ -96,10 +97,9 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+    flagged=TMA
+    | {
         "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(1,64)">',
-        "atom": "tma_load",
         "described": "(64,64):(64,1)",
     },
     twin={

@@ -28,6 +28,7 @@ from __future__ import annotations
 from layoutcheck.atoms.tma.descriptor import PTX
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
+from layoutcheck.rules.examples import TMA
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, tma_atom
 
@@ -64,11 +65,7 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-        "dst": '!cute.memref<bf16, smem, align<8>, "(64,64):(64,1)">',
-        "atom": "tma_load",
-    },
-    twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">'},
+    flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<8>, "(64,64):(64,1)">'},
+    twin={"dst": TMA["dst"]},
     explains=(*EFFECTS, "misaligned_src", "misaligned_dst"),
 )

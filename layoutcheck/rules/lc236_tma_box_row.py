@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, SPAN_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import smem_side
+from layoutcheck.rules.examples import TMA
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, box_of, row_field
 
@@ -53,11 +54,7 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,7):(7,1)">',
-        "atom": "tma_load",
-    },
+    flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, "(64,7):(7,1)">'},
     twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(64,8):(8,1)">'},
     explains=EFFECTS,
 )

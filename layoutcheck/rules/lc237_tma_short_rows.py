@@ -27,6 +27,7 @@ from __future__ import annotations
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, SPAN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
+from layoutcheck.rules.examples import TMA
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, box_of, row_field
 
@@ -60,11 +61,7 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,32):(32,1)">',
-        "atom": "tma_load",
-    },
+    flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,32):(32,1)">'},
     twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<2,4,3>, "(64,32):(32,1)">'},
     explains=EFFECTS,
 )

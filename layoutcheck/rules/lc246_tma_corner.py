@@ -34,6 +34,7 @@ from __future__ import annotations
 from layoutcheck.atoms.tma.im2col import pixel_range
 from layoutcheck.atoms.tma.limits import Violation, violations
 from layoutcheck.atoms.tma.plan import gmem_side
+from layoutcheck.rules.examples import IM2COL
 from layoutcheck.rules.rule import Analysis, Finding, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, whole_tma
 
@@ -93,12 +94,7 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-        "atom": "im2col_tma_load",
-        "im2col": "filter=(3,3,1) dilation=(9,1,1)",
-    },
+    flagged=IM2COL | {"im2col": "filter=(3,3,1) dilation=(9,1,1)"},
     twin={"im2col": "filter=(3,3,1) dilation=(8,1,1)"},
     explains=EFFECTS,
 )

@@ -29,6 +29,7 @@ import numpy as np
 from layoutcheck.atoms.tma.descriptor import CORNER_BITS
 from layoutcheck.atoms.tma.im2col import reached
 from layoutcheck.atoms.tma.plan import gmem_side
+from layoutcheck.rules.examples import IM2COL
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, whole_tma
 
@@ -60,13 +61,7 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-        "atom": "im2col_tma_load",
-        "im2col": "filter=(3,1,1) padding=(16,0,0) dilation=(16,1,1)",
-        "coord": "(0,2)",
-    },
+    flagged=IM2COL | {"im2col": "filter=(3,1,1) padding=(16,0,0) dilation=(16,1,1)", "coord": "(0,2)"},
     twin={"im2col": "filter=(3,1,1) padding=(15,0,0) dilation=(15,1,1)"},
     explains=EFFECTS,
 )

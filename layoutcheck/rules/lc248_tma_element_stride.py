@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.limits import violations
 from layoutcheck.atoms.tma.plan import gmem_side
+from layoutcheck.rules.examples import IM2COL
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, whole_tma
 
@@ -51,10 +52,9 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    flagged={
+    flagged=IM2COL
+    | {
         "src": '!cute.memref<bf16, gmem, align<16>, "((90,14,3),64):((64,5760,80640),1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-        "atom": "im2col_tma_load",
         "im2col": "filter=(3,3) padding=(1,1) stride=(9,1)",
     },
     twin={"im2col": "filter=(3,3) padding=(1,1) stride=(8,1)"},

@@ -26,6 +26,7 @@ Silence it if the tile is copied once and nothing waits for it.
 from __future__ import annotations
 
 from layoutcheck.atoms.tma.plan import fewest_boxes, smem_side
+from layoutcheck.rules.examples import TMA
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 from layoutcheck.rules.tma import whole_tma
 
@@ -51,10 +52,6 @@ RULE = make_rule(
     __doc__,
     "slow",
     find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,128):(128,1)">',
-        "atom": "tma_load",
-    },
+    flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,128):(128,1)">'},
     twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,(64,2)):(64,(1,4096))">'},
 )

@@ -106,13 +106,6 @@ def _misaligned(fault: LoweredFault, what: str) -> tuple[str, str]:
     )
 
 
-def _outside(fault: LoweredFault, what: str) -> tuple[str, str]:
-    return (
-        f"the {what} {_VERBS[fault.side]} outside the block's shared memory",
-        f"Thread {fault.thread}'s {fault.op} {_accesses(fault)} of the {fault.other} B that the kernel allocates.",
-    )
-
-
 def _beyond(fault: LoweredFault, what: str) -> tuple[str, str]:
     title = f"the {what} {_VERBS[fault.side]} outside the tensor that the kernel was given"
     access = f"thread {fault.thread} of block {fault.block} {_accesses(fault)} of a tensor of {fault.other} B"
@@ -161,61 +154,6 @@ def _leaves(fault: LoweredFault, what: str) -> tuple[str, str]:
     )
 
 
-def _member(fault: LoweredFault, what: str) -> tuple[str, str]:
-    return (
-        f"the {what} {_VERBS[fault.side]} outside its own member of a struct in shared memory",
-        f"Thread {fault.thread} {_accesses(fault)} of member {fault.mode}, which has {fault.other} B. "
-        f"There a value goes from one member to another: the bytes are used through member {fault.called} too.",
-    )
-
-
-def _padding(fault: LoweredFault, what: str) -> tuple[str, str]:
-    return (
-        f"the {what} {_VERBS[fault.side]} behind its own member of a struct in shared memory, in padding",
-        f"Thread {fault.thread} {_accesses(fault)} of member {fault.mode}, which has {fault.other} B. No member has the "
-        f"bytes up to {fault.coordinate}: the alignment of the next one, or of the struct, leaves them free. If a member "
-        "grows or moves, another one's data are there.",
-    )
-
-
-def _unwritten(fault: LoweredFault, what: str) -> tuple[str, str]:
-    return (
-        f"some threads of the {what} never reach it, and what they would write is read",
-        f"Thread {fault.thread} of the tiled copy never reaches the copy. Of the bytes that such threads would write "
-        f"{fault.other} are read, from byte {fault.address} of shared memory on, and nothing in the kernel writes "
-        "them.",
-    )
-
-
-def _contested(fault: LoweredFault, what: str) -> tuple[str, str]:
-    return (
-        "several threads write the same bytes, and their values are not followed",
-        f"{_both(fault)}. It is a race unless they write the same.",
-    )
-
-
-def _turns(fault: LoweredFault, what: str) -> tuple[str, str]:
-    return (
-        "threads of several warps write different data to the same bytes, perhaps in turns",
-        f"{_both(fault)}, from different sources. The kernel has barriers at which some of its warps wait: it is a "
-        "race unless they order the two.",
-    )
-
-
-def _race(fault: LoweredFault, what: str) -> tuple[str, str]:
-    return (
-        "several threads write different data to the same bytes",
-        f"{_both(fault)}, from different sources.",
-    )
-
-
-def _both(fault: LoweredFault) -> str:
-    return (
-        f"Threads {fault.thread} and {fault.other} write {fault.width_bytes} B at byte {fault.address} of shared "
-        "memory"
-    )
-
-
 class _Kind(NamedTuple):
     """A kind of fault: its rule, what `LoweredFault.other` is in the evidence, title and message.
 
@@ -228,16 +166,53 @@ class _Kind(NamedTuple):
     severity: str = ""
 
 
+def _said(title: str, message: str) -> Callable[[LoweredFault, str], tuple[str, str]]:
+    """Title and message of a fault `f` in these words, for the copy or `what` else it is."""
+
+    def tell(fault: LoweredFault, what: str) -> tuple[str, str]:
+        both = f"Threads {fault.thread} and {fault.other} write {fault.width_bytes} B at byte {fault.address} of shared memory"
+        words = {
+            "f": fault,
+            "what": what,
+            "verb": _VERBS[fault.side],
+            "accesses": _accesses(fault),
+            "both": both,
+        }
+        return title.format(**words), message.format(**words)
+
+    return tell
+
+
 _KINDS = {
     "misaligned": _Kind("LC202", "", _misaligned),
-    "outside": _Kind("LC204", "shared_bytes", _outside),
+    "outside": _Kind("LC204", "shared_bytes", _said(
+        "the {what} {verb} outside the block's shared memory",
+        "Thread {f.thread}'s {f.op} {accesses} of the {f.other} B that the kernel allocates.",
+    )),
     "beyond": _Kind("LC204", "tensor_bytes", _beyond),
     "mode": _Kind("LC204", "mode_extent", _mode),
     "leaves": _Kind("LC204", "allocation_bytes", _leaves),
-    "member": _Kind("LC204", "member_bytes", _member),
-    "padding": _Kind("LC204", "member_bytes", _padding, "note"),
-    "unwritten": _Kind("LC203", "unwritten_bytes", _unwritten),
-    "race": _Kind("LC210", "other_thread", _race),
-    "contested": _Kind("LC210", "other_thread", _contested, "unknown"),
-    "turns": _Kind("LC210", "other_thread", _turns, "unknown"),
-}
+    "member": _Kind("LC204", "member_bytes", _said(
+        "the {what} {verb} outside its own member of a struct in shared memory",
+        "Thread {f.thread} {accesses} of member {f.mode}, which has {f.other} B. There a value goes from one member to another: the bytes are used through member {f.called} too.",
+    )),
+    "padding": _Kind("LC204", "member_bytes", _said(
+        "the {what} {verb} behind its own member of a struct in shared memory, in padding",
+        "Thread {f.thread} {accesses} of member {f.mode}, which has {f.other} B. No member has the bytes up to {f.coordinate}: the alignment of the next one, or of the struct, leaves them free. If a member grows or moves, another one's data are there.",
+    ), "note"),
+    "unwritten": _Kind("LC203", "unwritten_bytes", _said(
+        "some threads of the {what} never reach it, and what they would write is read",
+        "Thread {f.thread} of the tiled copy never reaches the copy. Of the bytes that such threads would write {f.other} are read, from byte {f.address} of shared memory on, and nothing in the kernel writes them.",
+    )),
+    "race": _Kind("LC210", "other_thread", _said(
+        "several threads write different data to the same bytes", "{both}, from different sources."
+    )),
+    "contested": _Kind("LC210", "other_thread", _said(
+        "several threads write the same bytes, and their values are not followed",
+        "{both}. It is a race unless they write the same.",
+    ), "unknown"),
+    "turns": _Kind("LC210", "other_thread", _said(
+        "threads of several warps write different data to the same bytes, perhaps in turns",
+        "{both}, from different sources. The kernel has barriers at which some of its warps wait: it is a race unless they order the two.",
+    ), "unknown"),
+}  # fmt: skip
