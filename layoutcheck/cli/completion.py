@@ -2,60 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from pkgutil import resolve_name
 
 
 def completer(parameter: str, values: Sequence[str] = ()) -> Callable[[str], list[str]] | None:
     """What completes a value of the parameter: one of `values`, or its names; None where there are none."""
-    names = _NAMES.get(parameter, tuple)
-    if not values and names is tuple:
+    if not values and parameter not in _NAMES:
         return None
 
     def complete(incomplete: str) -> list[str]:
+        found = values or resolve_name(f"layoutcheck.{_NAMES[parameter]}")
+        names = found() if callable(found) else found
         before, comma, word = incomplete.rpartition(",") if parameter in _LISTS else ("", "", incomplete)
-        return [f"{before}{comma}{one}" for one in values or names() if one.startswith(word)]
+        return [f"{before}{comma}{one}" for one in names if one.startswith(word)]
 
     return complete
 
 
-def _archs() -> Iterable[str]:
-    from layoutcheck.machine.arch import TARGETS
-
-    return TARGETS
-
-
-def _atoms() -> Iterable[str]:
-    from layoutcheck.sources.atoms import known
-
-    return known().shown
-
-
-def _cases() -> Iterable[str]:
-    from layoutcheck.sources.cases import case_names
-
-    return case_names()
-
-
-def _fixes() -> Iterable[str]:
-    from layoutcheck.tracing import fix_names
-
-    return fix_names()
-
-
-def _rules() -> Iterable[str]:
-    from layoutcheck.rulebook import rules
-
-    return rules()
-
-
-def _types() -> Iterable[str]:
-    from layoutcheck.machine.dtypes import FLOATS
-
-    return [*FLOATS, "i8", "i32"]
-
-
 _LISTS = ("select", "ignore")
-_NAMES: dict[str, Callable[[], Iterable[str]]] = {
-    "arch": _archs, "atom": _atoms, "case": _cases, "by": _fixes, "code": _rules, "select": _rules,
-    "ignore": _rules, "dtype": _types, "src_dtype": _types, "dst_dtype": _types,
+# Where the names of a parameter are, or who gives them: imported when a shell asks.
+_NAMES = {
+    "arch": "machine.arch:TARGETS", "atom": "sources.atoms:shown", "case": "sources.cases:case_names",
+    "by": "tracing:fix_names",
+    **dict.fromkeys(("code", *_LISTS), "rulebook:rules"),
+    **dict.fromkeys(("dtype", "src_dtype", "dst_dtype"), "machine.dtypes:SHOWN"),
 }  # fmt: skip

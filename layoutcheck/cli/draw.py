@@ -9,7 +9,7 @@ from typing import Annotated
 from layoutcheck.cli.arguments import WHICH, Option
 from layoutcheck.cli.cases import list_cases, outcomes_of_case
 from layoutcheck.cli.mma import asked as asked_mma
-from layoutcheck.cli.options import AtomLayout, Mma, OperandA, OperandB, OperandC, Permutation, format_of
+from layoutcheck.cli.options import MMA, format_of
 from layoutcheck.cli.output import Sink, file_of, style_of
 from layoutcheck.errors import InputError, refuse_beside
 from layoutcheck.formats import check_format
@@ -24,12 +24,8 @@ def draw(
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
     format_: Annotated[str | None, format_of("draw", "; default: text, and svg to a file")] = None,
     output: Annotated[Path | None, Option("write the pictures to this file; '-' is stdout")] = None,
-    mma: Mma = None,
-    a: OperandA = None,
-    b: OperandB = None,
-    c: OperandC = None,
-    atom_layout: AtomLayout = None,
-    permutation: Permutation = None,
+    *,
+    mma: Annotated[dict[str, str], MMA],
 ) -> int:
     """Draw a layout, a tiled copy, a named case or an MMA's fragments, as text or SVG (--output)."""
     from layoutcheck.reports.draw import blocks, drawn, drawn_outcomes, outcome_blocks
@@ -39,7 +35,7 @@ def draw(
         return list_cases()
     output = file_of(output)
     check_format("draw", "svg" if format_ is None else format_)
-    found = asked_mma(mma, a, b, c, atom_layout, permutation)
+    found = asked_mma(mma)
     asked = (target is not None) + (case is not None) + (found is not None)
     if asked != 1:
         problem = "more than one thing to draw" if asked else "nothing to draw"

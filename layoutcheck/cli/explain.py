@@ -17,14 +17,9 @@ from layoutcheck.cli.compiler import asked
 from layoutcheck.cli.input import read_text
 from layoutcheck.cli.mma import asked as asked_mma
 from layoutcheck.cli.options import (
-    AtomLayout,
+    MMA,
     Compiler,
-    Mma,
-    OperandA,
-    OperandB,
-    OperandC,
     Output,
-    Permutation,
     Strict,
     format_of,
     group_of,
@@ -51,12 +46,8 @@ def explain(
     strict: Strict = False,
     compiler: Compiler = False,
     everything: Annotated[bool, Option("show every fix's code and all findings in full", "--all")] = False,
-    mma: Mma = None,
-    a: OperandA = None,
-    b: OperandB = None,
-    c: OperandC = None,
-    atom_layout: AtomLayout = None,
-    permutation: Permutation = None,
+    *,
+    mma: Annotated[dict[str, str], MMA],
     sources: Annotated[
         str | None,
         Option("of a pasted error: folders of a library's sources, joined by ':', to find its message in"),
@@ -76,7 +67,7 @@ def explain(
         raise InputError(
             "--sources is of a pasted error", expected="'-' or a file with the error, and --sources"
         )
-    found = asked_mma(mma, a, b, c, atom_layout, permutation)
+    found = asked_mma(mma)
     if found is not None:
         if not found.answers:
             raise InputError("no operand of the MMA is given", expected="--a, --b or --c; or draw --mma")

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, option_of
 
 if TYPE_CHECKING:
     from layoutcheck.operands import MmaReport
 
 
-def asked(
-    mma: str | None,
-    a: str | None,
-    b: str | None,
-    c: str | None,
-    atom_layout: str | None,
-    permutation: str | None,
-) -> MmaReport | None:
+def asked(given: Mapping[str, str]) -> MmaReport | None:
     """The answers; None without --mma. Raises InputError, naming the option whose text is unusable."""
-    options = {
-        "a": a, "b": b, "c": c, "atom-layout": atom_layout, "permutation": permutation,
-    }  # fmt: skip
-    if mma is None:
-        given = next((name for name, value in options.items() if value is not None), None)
-        if given is not None:
-            raise InputError(f"--{given} is not used without --mma", expected="--mma MMA")
+    if "mma" not in given:
+        for name in given:
+            raise InputError(f"{option_of(name)} is not used without --mma", expected="--mma MMA")
         return None
     from layoutcheck.operands.answers import answered
 
-    return answered(mma, a, b, c, atom_layout=atom_layout, permutation=permutation)
+    return answered(**given)

@@ -30,19 +30,20 @@ NoOrder = Annotated[
     bool, Option("leave the order of accesses (waits, barriers, fences, phases) unchecked", "--no-order")
 ]
 Compiler = Annotated[bool, Option("ask the installed DSL as well", "--compiler")]
-Mma = Annotated[
-    str | None,
-    Option("a tensor-core MMA: code, a printed type, or a name such as mma.m16n8k16.f32.bf16", "--mma"),
-]
-OperandA = Annotated[
-    str | None,
-    Option("of --mma: what A's registers hold (a thread-value layout, a tiled copy, make_tiled_copy_A, "
-           "'ldmatrix LAYOUT'), or A's shared layout", "--a"),
-]  # fmt: skip
-OperandB = Annotated[str | None, Option("of --mma: the same of B", "--b")]
-OperandC = Annotated[str | None, Option("of --mma: the same of C", "--c")]
-AtomLayout = Annotated[str | None, Option("of --mma: atoms over (M,N,K), '(2,2,1)'")]
-Permutation = Annotated[str | None, Option("of --mma: permutation of (M,N,K), '(32,32,16)'")]
+MMA = Group(
+    {
+        name: (str | None, Option(f"of --mma: {text}" if name != "mma" else text), None)
+        for name, text in (
+            ("mma", "a tensor-core MMA: code, a printed type, or a name such as mma.m16n8k16.f32.bf16"),
+            ("a", "what A's registers hold (a thread-value layout, a tiled copy, make_tiled_copy_A, "
+             "'ldmatrix LAYOUT'), or A's shared layout"),
+            ("b", "the same of B"),
+            ("c", "the same of C"),
+            ("atom_layout", "atoms over (M,N,K), '(2,2,1)'"),
+            ("permutation", "permutation of (M,N,K), '(32,32,16)'"),
+        )
+    }
+)  # fmt: skip
 
 
 def format_of(command: str, more: str = "") -> Option:

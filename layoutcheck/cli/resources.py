@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.arguments import Group, Option
 from layoutcheck.cli.numerics import finish
 from layoutcheck.cli.options import Output, format_of
 from layoutcheck.digits import is_number
@@ -19,26 +19,32 @@ _OWN: dict[str, dict[str, Any]] = {
     "decode-tc": {**_DECODE, "query_rows": 16, "depth": 1},
 }
 _FLAGS = {"inputs": "in"}
+_OPTIONS = Group(
+    {
+        name: (kind | None, Option(text, flag), None)
+        for name, kind, flag, text in (
+            ("device", str, "", "V100, T4, A100, A10, L40S, H100, H200 (default), B200 or RTX 5090"),
+            ("tile", str, "", "gemm: MxNxK (128x128x64)"),
+            ("inputs", str, "--in", "gemm: input type (f16)"),
+            ("stages", int, "", "gemm: pipeline stages (3)"),
+            ("threads", int, "", "gemm: threads a CTA (128)"),
+            ("ctas", int, "", "gemm: CTAs launched (132)"),
+            ("batch", int, "", "decode: requests (57)"),
+            ("kv_heads", int, "", "decode: KV heads (8)"),
+            ("head_dim", int, "", "decode: elements a head (128)"),
+            ("query_rows", int, "", "decode-tc: rows of the Q tile, CTA_TILE_Q (16)"),
+            ("depth", int, "", "decode-tc: stages of K and V (1)"),
+            ("registers", int, "", "registers a thread, as the compiler reports them"),
+        )
+    }
+)
 
 
 def resources(
     kernel: Annotated[
         str, Option("gemm, decode, decode-tc (tensor cores), or a .cubin file", positional=True)
     ],
-    device: Annotated[
-        str | None, Option("V100, T4, A100, A10, L40S, H100, H200 (default), B200 or RTX 5090")
-    ] = None,
-    tile: Annotated[str | None, Option("gemm: MxNxK (128x128x64)")] = None,
-    inputs: Annotated[str | None, Option("gemm: input type (f16)", "--in")] = None,
-    stages: Annotated[int | None, Option("gemm: pipeline stages (3)")] = None,
-    threads: Annotated[int | None, Option("gemm: threads a CTA (128)")] = None,
-    ctas: Annotated[int | None, Option("gemm: CTAs launched (132)")] = None,
-    batch: Annotated[int | None, Option("decode: requests (57)")] = None,
-    kv_heads: Annotated[int | None, Option("decode: KV heads (8)")] = None,
-    head_dim: Annotated[int | None, Option("decode: elements a head (128)")] = None,
-    query_rows: Annotated[int | None, Option("decode-tc: rows of the Q tile, CTA_TILE_Q (16)")] = None,
-    depth: Annotated[int | None, Option("decode-tc: stages of K and V (1)")] = None,
-    registers: Annotated[int | None, Option("registers a thread, as the compiler reports them")] = None,
+    given: Annotated[dict[str, Any], _OPTIONS],
     format_: Annotated[str, format_of("resources")] = "text",
     output: Output = None,
 ) -> int:
@@ -46,21 +52,12 @@ def resources(
     from layoutcheck.numerics import reports
     from layoutcheck.numerics import resources as model
 
-    given = {
-        name: value
-        for name, value in (
-            ("tile", tile), ("inputs", inputs), ("stages", stages), ("threads", threads), ("ctas", ctas),
-            ("batch", batch), ("kv_heads", kv_heads), ("head_dim", head_dim), ("query_rows", query_rows),
-            ("depth", depth),
-        )
-        if value is not None
-    }  # fmt: skip
     if kernel.endswith(".cubin"):
-        launch = {"device": device, "registers": registers}
-        _only(kernel, {**given, **{name: value for name, value in launch.items() if value is not None}}, {})
+        _only(kernel, given, {})
         return finish(reports.cubin_report(_registers(Path(kernel))), format_, output, "resources")
     if kernel not in _OWN:
         raise InputError(f"no kernel '{kernel[:40]}'", expected=f"{', '.join(_OWN)} or a .cubin file")
+    device, registers = given.pop("device", "H200"), given.pop("registers", None)
     _only(kernel, given, _OWN[kernel])
     chosen: dict[str, Any] = {**_OWN[kernel], **given, "registers": registers}
     if kernel == "gemm":
@@ -68,7 +65,7 @@ def resources(
         asked = model.gemm(**chosen)
     else:
         asked = model.decode_attention(tensor_cores=kernel == "decode-tc", **chosen)
-    counted = model.resources(asked, "H200" if device is None else device)
+    counted = model.resources(asked, device)
     return finish(reports.resources_report(counted), format_, output, "resources")
 
 

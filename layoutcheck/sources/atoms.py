@@ -38,6 +38,11 @@ class Known(NamedTuple):
     readings: Sequence[Reading]
 
 
+def shown() -> tuple[str, ...]:
+    """The short names of all atoms."""
+    return known().shown
+
+
 @cache
 def known() -> Known:
     """Of every family: loading them all takes longer than a check does."""
