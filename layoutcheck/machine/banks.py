@@ -228,10 +228,7 @@ def _units(rows: IntArray, width_bits: int) -> tuple[IntArray, int]:
 
 def _lines(addresses: IntArray) -> Wavefronts:
     """Rule 4 for cp.async.cg: distinct destination lines against the lines that the bytes would fill."""
-    lines = np.sort(addresses >> 7, axis=1)
-    fresh = lines >= 0
-    fresh[:, 1:] &= lines[:, 1:] != lines[:, :-1]
-    touched = np.count_nonzero(fresh, axis=1).astype(np.int64)
+    touched = distinct(np.sort(addresses >> 7, axis=1))
     needed = -(-np.count_nonzero(addresses >= 0, axis=1) // 8)
     return Wavefronts(touched, needed, -(-touched // np.maximum(needed, 1)))
 
@@ -260,9 +257,19 @@ def _distinct(units: IntArray, op: str) -> tuple[IntArray, npt.NDArray[np.bool_]
     if op == CP_ASYNC:
         return units, units >= 0
     units = np.sort(units, axis=1)
-    fresh = units >= 0
-    fresh[:, 1:] &= units[:, 1:] != units[:, :-1]
-    return units, fresh
+    return units, _first(units)
+
+
+def distinct(rows: IntArray) -> IntArray:
+    """How many distinct values that are not negative each sorted row has."""
+    return np.count_nonzero(_first(rows), axis=1).astype(np.int64)
+
+
+def _first(rows: IntArray) -> npt.NDArray[np.bool_]:
+    """Where each value of a sorted row that is not negative stands first."""
+    fresh = rows >= 0
+    fresh[:, 1:] &= rows[:, 1:] != rows[:, :-1]
+    return fresh
 
 
 def _joins(addresses: IntArray, width_bits: int) -> npt.NDArray[np.bool_]:

@@ -21,7 +21,7 @@ import numpy as np
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import SECTOR_BYTES, WARP
 from layoutcheck.machine.arguments import public
-from layoutcheck.machine.banks import LANES_PER_PHASE, IntArray, warp_addresses
+from layoutcheck.machine.banks import LANES_PER_PHASE, IntArray, distinct, warp_addresses
 
 
 class GlobalCost(NamedTuple):
@@ -77,13 +77,6 @@ def sectors(addresses: IntArray, width_bits: int) -> Sectors:
         raise InputError(f"addresses have shape {addresses.shape}", expected="[access, 32]")
     size = width_bits // 8
     at = np.sort(addresses, axis=1)
-    touched = _distinct(at // SECTOR_BYTES)
-    used = _distinct(at // size) * size
+    touched = distinct(at // SECTOR_BYTES)
+    used = distinct(at // size) * size
     return Sectors(touched, (at[:, -1] >= 0).astype(np.int64), -(-used // SECTOR_BYTES), used)
-
-
-def _distinct(rows: IntArray) -> IntArray:
-    """How many distinct values that are not negative each sorted row has."""
-    fresh = rows >= 0
-    fresh[:, 1:] &= rows[:, 1:] != rows[:, :-1]
-    return np.count_nonzero(fresh, axis=1).astype(np.int64)

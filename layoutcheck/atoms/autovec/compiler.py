@@ -141,7 +141,11 @@ def check_loop(copy: Copy) -> Prediction | None:
 def _access(operand: str, view: Memref) -> Prediction | None:
     """Whether single elements of a view can be loaded and stored."""
     if view.space not in SPACES:
-        return rejected("space", f"{printed_tensor(view)} doesn't support load and store", operand)
+        return rejected(
+            "space",
+            f"tensor<{printed_pointer(view)} o {view.layout}> doesn't support load and store",
+            operand,
+        )
     element = view.dtype
     if operand != "dst" and element.name == "i1" and view.space != "rmem":
         message = f"i1 element type is only supported for tensors in rmem, but got '{printed_view(view)}'"
@@ -188,8 +192,3 @@ def _store(src: DType, dst: DType) -> Prediction | None:
 def _uncast(said: str) -> Prediction:
     """What the verifier says of the operation that the conversion becomes."""
     return rejected("element_type", f"'arith.{said}")
-
-
-def printed_tensor(view: Memref) -> str:
-    """A tensor as the DSL's Python prints it."""
-    return f"tensor<{printed_pointer(view)} o {view.layout}>"

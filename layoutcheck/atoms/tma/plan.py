@@ -121,11 +121,6 @@ def descriptor(
     )
 
 
-def smem_bits(element: DType) -> int:
-    """Bits between elements of a shared tensor: the DSL gives one of 6 bits a byte."""
-    return 8 if element.bits == 6 else element.bits
-
-
 def scales(gmem: Memref, sides: tuple[Side, ...]) -> tuple[tuple[int | None, int], ...]:
     """(dimension, step) of every leaf mode; along dimension 0 a step is the mode's stride, in elements."""
     stride = flatten(wrap(gmem.layout.stride))
@@ -189,7 +184,8 @@ def plan(copy: Copy, instance: Copy | None = None, gmem_base: int = 0) -> TmaPla
             coords[:, dimension] += leaf * step
     if (first * smem.dtype.bits % 8).any():
         raise SplitsByte("a box begins within a byte of shared memory")
-    at = first * smem_bits(smem.dtype) // 8
+    bits = 8 if smem.dtype.bits == 6 else smem.dtype.bits  # the DSL gives an element of 6 bits a byte
+    at = first * bits // 8
     made = (plain, before) if stored else (copy, instance)
     gmem, smem = (made[1].side(side) for side in (gmem_side(copy), smem_side(copy)))
     cut, typed = tile_of(made[0]), made[0].side(gmem_side(copy)).layout

@@ -32,7 +32,7 @@ def npow2_sub_byte(atom: Atom, copy: Copy, message: str = "") -> Prediction | No
     """Elements of 3, 5, 6 or 7 bits have no byte address of their own."""
     message = message or f"'{atom}' doesn't support npow2 sub-byte type"
     for operand, view in (("src", copy.src), ("dst", copy.dst)):
-        if is_npow2_sub_byte(view.dtype.bits):
+        if view.dtype.bits in (3, 5, 6, 7):
             return rejected("npow2_sub_byte", message, operand, element_bits=view.dtype.bits)
     return None
 
@@ -52,11 +52,6 @@ def same_width(atom: Atom, copy: Copy) -> Prediction | None:
 def is_power_of_two_bytes(width_bits: int) -> bool:
     """1, 2, 4, ... bytes."""
     return width_bits >= 8 and width_bits & (width_bits - 1) == 0
-
-
-def is_npow2_sub_byte(bits: int) -> bool:
-    """3, 5, 6 or 7 bits."""
-    return bits < 8 and bits & (bits - 1) != 0
 
 
 def align_bits(view: Memref) -> int | None:

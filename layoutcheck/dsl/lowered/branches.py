@@ -53,7 +53,7 @@ def _if(flow: Flow, op: Operation, fast: bool) -> Step:
         for branch, mask in zip(branches, masks, strict=True):
             if mask.any() or (own and not fast and branch is branches[0]):
                 _take(flow, branch, mask, bits)
-                ends.append(_ends(flow, branch.moves))
+                ends.append([(machine.values[t], machine.provenance[t]) for _, t in branch.moves])
             else:
                 ends.append(None)
         if (yes := ends[0]) is not None and (no := ends[1]) is not None:
@@ -114,10 +114,6 @@ def _try(flow: Flow, branch: Branch, bits: int) -> None:
             return
         machine.tried.add(id(branch.steps))
     flow.pretend(lambda: flow.run(branch.steps), bits)
-
-
-def _ends(flow: Flow, moves: list[tuple[int, int]]) -> list[tuple[Value, int]]:
-    return [(flow.machine.values[t], flow.machine.provenance[t]) for _, t in moves]
 
 
 def _split(taken: Any, mask: Any) -> tuple[Any, Any]:

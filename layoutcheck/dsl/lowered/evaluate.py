@@ -277,7 +277,7 @@ class _Host:
         self._launch = Launch((1, 1, 1), (1, 1, 1))
         self._machine, self._flow = prepare(host, self._launch, roots)
         self._given, self._arguments = given, host.regions[0].blocks[0].arguments
-        self._translate, self._flow.translate = self._flow.translate, self._step
+        self._translate, self._flow.translate = self._flow.translate, self._launching
         self._steps = self._flow.steps(host.regions[0].blocks[0], fast=False)
         self._known = dict(self._machine.reasons.known)
 
@@ -305,13 +305,13 @@ class _Host:
         with np.errstate(all="ignore"):
             flow.run(self._steps)
 
-    def _step(self, op: Operation) -> Step:
-        return partial(self._launches, op) if op.name == LAUNCH else self._translate(op)
+    def _launching(self, op: Operation) -> Step:
+        def launch() -> None:
+            if self._machine.reached:
+                launched = _launched(op, self._machine, self._flow, self._held, self._there)
+                _keep(self._found, op, launched)
 
-    def _launches(self, op: Operation) -> None:
-        if self._machine.reached:
-            launched = _launched(op, self._machine, self._flow, self._held, self._there)
-            _keep(self._found, op, launched)
+        return launch if op.name == LAUNCH else self._translate(op)
 
 
 def _keep(found: dict[str, Launched], op: Operation, launched: Launched) -> None:

@@ -69,8 +69,8 @@ class Flow:
         self._translated: dict[Operation, Step] = {}
         self._tags: dict[Any, frozenset[str]] = {}  # in a region
         self.turns = Turns()
-        self.tick: Callable[[], None] = _nothing
-        self.either: Callable[[int], bool] = _never
+        self.tick: Callable[[], None] = lambda: None  # no time limit
+        self.either: Callable[[int], bool] = lambda _bits: False  # as the condition says
         self.restart()
 
     def restart(self) -> None:
@@ -173,12 +173,3 @@ class Flow:
             self.move(moves)
 
         return run
-
-
-def _nothing() -> None:
-    """No time limit."""
-
-
-def _never(_bits: int) -> bool:
-    """A branch is run as its condition says."""
-    return False

@@ -56,8 +56,9 @@ class _Numbers:
         for source, call in self._at(_WAITS):
             for value in call.args[:1]:
                 text = source.text_of(value)
+                bound = text if text.isidentifier() or text.endswith(")") else f"({text})"
                 plain = isinstance(value, ast.Constant)
-                for new in ([] if plain else [f"{_bound(text)} - {pending - most}"]) + [str(most)]:
+                for new in ([] if plain else [f"{bound} - {pending - most}"]) + [str(most)]:
                     said = f"{name_of(call)}({new}), not {text}; no more than {most} later groups stay open"
                     yield _way(said, source, value, new)
 
@@ -267,10 +268,6 @@ def _arguments(call: ast.Call, keyword: str, other: str, position: int) -> list[
 def _spans(one: tuple[Source, ast.Call], frame: Frame) -> bool:
     source, call = one
     return source.path == frame.file and call.lineno <= frame.line <= (call.end_lineno or call.lineno)
-
-
-def _bound(text: str) -> str:
-    return text if text.isidentifier() or text.endswith(")") else f"({text})"
 
 
 def _root(node: ast.expr) -> str:

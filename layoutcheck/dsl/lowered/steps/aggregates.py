@@ -110,14 +110,12 @@ def _to_elements(steps: Steps, op: Operation) -> Step:
     return steps.apply(op, lambda value: _parts(value, len(op.results), kind))
 
 
-def _from_elements(steps: Steps, op: Operation) -> Step:
-    return steps.apply(op, lambda *parts: (parts[0] if len(parts) == 1 else parts,))
-
-
 MAKERS: dict[str, Callable[[Steps, Operation], Step]] = {
     **dict.fromkeys(("llvm.bitcast", "vector.bitcast", "arith.bitcast"), _bitcast),
     **dict.fromkeys(("llvm.extractvalue", "llvm.extractelement", "vector.extract"), _extract),
     **dict.fromkeys(("llvm.insertvalue", "llvm.insertelement", "vector.insert"), _insert),
     "vector.to_elements": _to_elements,
-    "vector.from_elements": _from_elements,
+    "vector.from_elements": lambda steps, op: steps.apply(
+        op, lambda *parts: (parts[0] if len(parts) == 1 else parts,)
+    ),
 }  # fmt: skip

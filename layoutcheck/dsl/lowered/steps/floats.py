@@ -65,13 +65,9 @@ def step(steps: Steps, op: Operation) -> Step | None:
 def _made(steps: Steps, op: Operation, function: Callable[..., Value]) -> Step:
     def computed(*given: Value) -> tuple[Value]:
         with np.errstate(all="ignore"):
-            return (function(*map(_single, given)),)
+            return (function(*(np.asarray(number(one)).astype(np.int32).view(np.float32) for one in given)),)
 
     return steps.apply(op, computed)
-
-
-def _single(value: Value) -> Any:
-    return np.asarray(number(value)).astype(np.int32).view(np.float32)
 
 
 def _bits(value: Any) -> Value:
