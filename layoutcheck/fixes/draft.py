@@ -13,7 +13,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 
-__all__ = ["Analysis", "Draft", "Drafts", "compact_like", "fragment", "thread_value"]
+__all__ = ["ALLOCATED", "Analysis", "Draft", "Drafts", "compact_like", "fragment", "thread_value"]
 
 
 class Draft(NamedTuple):
@@ -31,6 +31,7 @@ class Draft(NamedTuple):
 
 
 Drafts = Iterator[Draft]
+ALLOCATED = "the tensor's allocation changes with it"  # a note of the copy alone
 
 
 def compact_like(layout: Layout, shape: object = None) -> Layout | None:

@@ -10,7 +10,7 @@ from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.vectors import contiguous_mode
-from layoutcheck.fixes.draft import Analysis, Drafts, compact_like
+from layoutcheck.fixes.draft import ALLOCATED, Analysis, Drafts, compact_like
 from layoutcheck.fixes.edit import OTHER, Woven, edited, rewoven, with_tensors
 
 STRATEGY = "match-layout"
@@ -29,7 +29,7 @@ def propose(analysis: Analysis) -> Drafts:
     note = (
         "the tile's reader sees the other major order: transpose there, or not at all"
         if turns(own, own.with_layout(layout))
-        else "the tile's allocation changes with it"
+        else ALLOCATED
     )
     title = f"lay the {NAMES[side]} out as the {NAMES[OTHER[side]]} is, {layout}"
     for made in _relaid(copy, side, own.with_layout(layout)):

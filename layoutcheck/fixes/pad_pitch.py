@@ -8,7 +8,7 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.fixes.draft import Analysis, Drafts
+from layoutcheck.fixes.draft import ALLOCATED, Analysis, Drafts
 from layoutcheck.fixes.edit import edited, with_tensors
 
 STRATEGY = "pad-pitch"
@@ -30,7 +30,7 @@ def propose(analysis: Analysis) -> Drafts:
         f"pad the pitch to a multiple of {vector} elements: {pitches}",
         copy,
         with_tensors(copy, *new),
-        "the tensor's allocation changes with it",
+        ALLOCATED,
     )
 
 

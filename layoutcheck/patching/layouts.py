@@ -143,7 +143,11 @@ def _summed(
             return
         if (other := added.node.value + now - was) < 0:  # type: ignore[operator]
             return
-        edits.append(program.rewritten(added, str(other)))
+        if other or added.node is not leaf.right:
+            edits.append(program.rewritten(added, str(other)))
+        else:
+            text = program.sources[place.path].text_of(leaf.left)
+            edits.append(program.rewritten(replace(place, node=leaf), text))
     if edits and len(leaves) == len(strides[0]) == len(strides[1]):
         yield tuple(edits)
 

@@ -14,6 +14,7 @@ from layoutcheck.copies.atom import ThreadAtom, VectorAtom
 from layoutcheck.copies.changes import moved_sides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.fixes.draft import ALLOCATED
 from layoutcheck.fixes.pad_pitch import STRATEGY as PAD
 from layoutcheck.patching.copiers import along_the_other_mode, counted, flipped, own_width, turned, width
 from layoutcheck.patching.edit import Candidate
@@ -86,7 +87,7 @@ def ways(
         if by != fix.strategy and (by is not None or moves_global(report.copy, fix)):
             continue
         for edits in candidates(program, report.copy, fix, site):
-            note = f"; {fix.note}" if fix.note else ""
+            note = f"; {fix.note}" if fix.note and fix.note != ALLOCATED else ""
             yield Way(f"{fix.strategy}: {fix.title}{note}", fix.verdict, edits)
     for title, edits in _guesses(program, site, report) if by is None else ():
         yield Way(title, "legal", edits)

@@ -331,22 +331,24 @@ def host(m, n):
 
 
 @pytest.mark.parametrize(
-    ("pitch", "first"),
+    ("pitch", "strategy", "first"),
     [
-        ("cols + 4", "    return cute.make_layout((rows, cols), stride=(cols + 8, 1))"),
-        ("cols + pad", "    kernel(m, tile(n, n, 8), copier(n // 8)).launch()"),
+        ("cols + 4", "pad-pitch", "    return cute.make_layout((rows, cols), stride=(cols + 8, 1))"),
+        ("cols + pad", "pad-pitch", "    kernel(m, tile(n, n, 8), copier(n // 8)).launch()"),
+        ("cols + 4", "match-layout", "    return cute.make_layout((rows, cols), stride=(cols, 1))"),
+        ("cols + pad", "match-layout", "    kernel(m, tile(n, n, 0), copier(n // 8)).launch()"),
     ],
 )
-def test_the_number_in_a_sum_changes_where_it_is_given(pitch: str, first: str) -> None:
+def test_the_number_in_a_sum_changes_where_it_is_given(pitch: str, strategy: str, first: str) -> None:
     """Not the whole stride, which others may need otherwise; and never the layout of the threads."""
     copy = lc.check(
         "(64,64):(64,1)", "(64,64):(68,1)", "cp.async", bits=128, dtype="f16", thr="(16,8):(8,1)",
         val="(1,8)",
     ).copy  # fmt: skip
     text = PADDED.replace("PITCH", pitch).replace("VALUES", "cute.make_layout((1, 8))")
-    assert edited(text, copy, "pad-pitch") == [
-        first, "    return cute.make_layout((rows, cols), stride=(72, 1))",
-    ]  # fmt: skip
+    whole = "72" if strategy == "pad-pitch" else "64"
+    lines = [first, f"    return cute.make_layout((rows, cols), stride=({whole}, 1))"]
+    assert edited(text, copy, strategy) == lines
 
 
 def test_values_along_the_other_mode_are_written_in_the_programs_words() -> None:
