@@ -26,7 +26,7 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.lowered.totals import KernelLines, kernel_lines
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.dsl.terminated import Terminated, sigterm_raises, unseen
-from layoutcheck.dsl.trace import Script, check_script, trace_script
+from layoutcheck.dsl.trace import Script, check_script, run_traced
 from layoutcheck.errors import InputError, check_workers
 from layoutcheck.fixes import STRATEGIES
 from layoutcheck.gate import Gate
@@ -78,7 +78,7 @@ def traced(script: Script, *, lowered: bool = True, order: bool = True, workers:
             judges = stack.enter_context(Judges(lowering, workers, least=_LEAST_SHARED))
         try:
             with sigterm_raises():
-                found = _supported(trace_script(replace(script, lowering=lowering, judges=judges)))
+                found = _supported(run_traced(replace(script, lowering=lowering, judges=judges)))
         except Terminated:
             found = unseen()
     if script.launch and not has_gpu() and not found.kernels:
@@ -139,7 +139,7 @@ class _Looked(NamedTuple):
                 nonlocal lowering
                 if lowering is not None and lowering.problem:  # an edit ended it: the next has another
                     lowering = stack.enter_context(self.lowering())
-                return trace_script(replace(script, path=path, cwd=cwd, lowering=lowering, **options))
+                return run_traced(replace(script, path=path, cwd=cwd, lowering=lowering, **options))
 
             yield trace
 
@@ -226,7 +226,7 @@ def _each_module(script: Script, look: Callable[[TracedModule, str, str], None])
         return OrderReport(module.kernel, module.arch)
 
     with _shown(script) as shown, Lowering(copies=False, order=order) as lowering:
-        return trace_script(replace(shown, lowering=lowering))
+        return run_traced(replace(shown, lowering=lowering))
 
 
 def judge(trace: Trace) -> JudgedTrace:

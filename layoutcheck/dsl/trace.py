@@ -1,4 +1,4 @@
-"""`trace_script` and `trace_callable`: run Python with every build of the DSL observed, in a child process.
+"""`run_traced` and `trace_callable`: run Python with every build of the DSL observed, in a child process.
 
 The child is plain `python SCRIPT ARGS` with a `sitecustomize` of ours first on its path (`dsl/site`). Its
 processes leave what they see in a folder (`dsl/spool.py`); this one reads it while they run. So a script that
@@ -98,7 +98,12 @@ class Script:
         return own_project([self.path, *self.args] if self.file is None else [self.file], self.cwd)
 
 
-def trace_script(script: Script) -> Trace:
+def trace_script(path: str, args: Sequence[str] = (), **options: Any) -> Trace:
+    """`run_traced` of a `Script` with these options."""
+    return run_traced(Script(path, args, **options))
+
+
+def run_traced(script: Script) -> Trace:
     """Run `python path args` (or `python -m args`) and return every copy of every kernel built.
 
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
@@ -160,7 +165,7 @@ def trace_callable(file: Script, name: str) -> Trace:
     """Import the file, call its function `name` and trace what is built; no launches, no network.
 
     What the function returns is compiled where it is a pair `(kernel, arguments)`: a `@cute.jit` function and
-    the tuple of its arguments. The rest is as with `trace_script`.
+    the tuple of its arguments. The rest is as with `run_traced`.
     """
     if not Path(file.cwd or ".", file.path).is_file():
         raise InputError(f"no file '{file.path[:200]}'", expected="a Python file")

@@ -35,7 +35,7 @@ from layoutcheck.dsl import spool
 from layoutcheck.dsl.delays import REST, Place, Row
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import DslUnavailable
-from layoutcheck.dsl.trace import CACHES, Script, end, trace_script
+from layoutcheck.dsl.trace import CACHES, end, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.order import check_module
 from layoutcheck.progress import Progress
@@ -154,8 +154,9 @@ def confirm_order(
     check = partial(check_module, seconds=order_seconds)
     try:
         with Lowering(copies=False, order=check) as lowering:
-            script = Script(command[0], command[1:], launch, timeout_s=timeout_s, lowering=lowering)
-            trace = trace_script(script)
+            trace = trace_script(
+                command[0], command[1:], launch=launch, timeout_s=timeout_s, lowering=lowering
+            )
     except DslUnavailable as error:
         raise InputError(f"nothing can be confirmed: {error}") from None
     if not trace.kernels:

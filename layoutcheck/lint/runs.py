@@ -240,7 +240,7 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
 
     A program whose architecture was not asked for is run again for another one if that is what it wants.
     """
-    from layoutcheck.dsl.trace import Ended, Script, trace_callable, trace_script
+    from layoutcheck.dsl.trace import Ended, Script, run_traced, trace_callable
     from layoutcheck.sources.traced import Trace, TraceFailure
     from layoutcheck.sources.wanted_arch import other_arch, without_refusals
 
@@ -268,7 +268,7 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
         def run(arch: str) -> Trace:
             log.seek(log.truncate(0))
             try:
-                seen = trace_script(replace(
+                seen = run_traced(replace(
                     program, path=case.command[0], args=case.command[1:], file=program.path, arch=arch,
                     launch=False, network=False, timeout_s=settings.run_timeout, output=log, spread=True,
                     spare=_worker.get("spare"),

@@ -155,8 +155,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def traced(folder: Path, *args: str, timeout_s: float | None = 100) -> Trace:
-    script = Script(str(folder / "kernel.py"), args, launch=False, arch="sm_90a", timeout_s=timeout_s)
-    return trace_script(script)
+    return trace_script(str(folder / "kernel.py"), args, launch=False, arch="sm_90a", timeout_s=timeout_s)
 
 
 @pytest.fixture(scope="module")
@@ -274,8 +273,8 @@ def test_a_registered_function_is_called_and_what_it_returns_compiled(folder: Pa
 
 def test_ctrl_c_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
     code = (
-        "from layoutcheck.dsl.trace import Script, trace_script\n"
-        f"trace_script(Script({str(folder / 'kernel.py')!r}, ['hang'], launch=False, output=None))"
+        "from layoutcheck.dsl.trace import trace_script\n"
+        f"trace_script({str(folder / 'kernel.py')!r}, ['hang'], launch=False, output=None)"
     )
     path = os.pathsep.join([str(Path(observe.__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     process = subprocess.Popen(
@@ -315,9 +314,9 @@ def test_a_module_that_python_would_not_find_is_one_error(tmp_path: Path, module
 
 def test_no_script_is_an_input_error() -> None:
     with pytest.raises(InputError, match="no script"):
-        trace_script(Script("/nowhere/at/all.py"))
+        trace_script("/nowhere/at/all.py")
     with pytest.raises(InputError, match="no module 'no_such_module'"):
-        trace_script(Script("-m", ["no_such_module"]))
+        trace_script("-m", ["no_such_module"])
 
 
 @pytest.mark.parametrize(
@@ -411,8 +410,10 @@ def test_the_addresses_of_all_threads_are_those_of_the_compilers_own_lowering(fo
     script = folder / "partitioned.py"
     script.write_text(PARTITIONED)
     modules: list[tuple[str, Sequence[TracedCopy]]] = []
-    seen = lambda text, _arch, copies: modules.append((text, copies))  # noqa: E731
-    trace_script(Script(str(script), launch=False, arch="sm_90a", timeout_s=100, observe=seen))
+    trace_script(
+        str(script), launch=False, arch="sm_90a", timeout_s=100,
+        observe=lambda text, _arch, copies: modules.append((text, copies)),
+    )  # fmt: skip
     ((text, copies),) = modules
     (lowered,) = lower([text])
     *copies, crossed = copies
@@ -457,7 +458,7 @@ def test_the_checkout_stands_before_what_is_installed_beside_us(folder: Path, tm
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = str(checkout)
     try:
-        found = trace_script(Script(str(script), launch=False, timeout_s=60))
+        found = trace_script(str(script), launch=False, timeout_s=60)
     finally:
         if before is None:
             del os.environ["PYTHONPATH"]
@@ -523,7 +524,7 @@ def test_both_compilers_of_the_dsl_take_the_target_that_was_asked_for(
         "print(len(dsl.DSLSingletonMeta._instances))\n"
     )
     with (folder / "targets.txt").open("w+b") as output:
-        trace_script(Script(str(folder / "targets.py"), launch=False, arch=asked, output=output))
+        trace_script(str(folder / "targets.py"), launch=False, arch=asked, output=output)
     targets, compilers = (folder / "targets.txt").read_text().splitlines()[:2]
     assert targets == said
     assert int(compilers) >= 2
@@ -554,7 +555,7 @@ def test_a_layout_of_the_host_in_a_kernel_is_refused_as_the_dsl_does(tmp_path: P
     )
     printed = tmp_path / "printed.txt"
     with printed.open("w") as out:
-        failures = trace_script(Script(str(script), launch=False, output=out)).failures
+        failures = trace_script(str(script), launch=False, output=out).failures
     assert printed.read_text().count("refused: True") == 2
     assert [failure.kind for failure in failures] == ["unreadable", "raised"]
     assert "is never defined: another function made it" in failures[0].message
@@ -581,7 +582,7 @@ def test_the_end_of_a_process_that_launches_nothing_looks_through_nothing_for_ga
     """A tenth to a quarter of a second where the DSL is imported; what is launched may leave open files."""
     script = tmp_path / "leaving.py"
     script.write_text(LEAVING)
-    assert trace_script(Script(str(script), launch=launch, cwd=str(tmp_path))).failures == ()
+    assert trace_script(str(script), launch=launch, cwd=str(tmp_path)).failures == ()
     assert (int((tmp_path / "frozen").read_text()) > 10_000) == (not launch)
 
 

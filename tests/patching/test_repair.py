@@ -160,7 +160,7 @@ def test_edits_share_a_process_until_one_ends_it(tmp_path: Path, monkeypatch: py
     def edits(path: str, found: Trace, retrace: Any, *_: Any) -> Any:
         return [retrace(path, None) for _ in range(3)]
 
-    monkeypatch.setattr("layoutcheck.tracing.trace_script", trace)
+    monkeypatch.setattr("layoutcheck.tracing.run_traced", trace)
     monkeypatch.setattr("layoutcheck.tracing.repair", edits)
     fixed(tmp_path, "")
     first, second, third, fourth = used
