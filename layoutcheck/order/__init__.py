@@ -135,10 +135,11 @@ def _kernel(
         if _within(kernel) or _crowded(kernel, budget):
             replays.unchecked |= set(_never(kernel))
             _all_runs(kernel, module, replays, assumed)
-            if assumed and alone:
+            if assumed and alone and not replays.problem:
                 _called_runs(kernel, calls, replays)
             _last_runs(kernel, calls, replays)
-            _notes(kernel, replays, calls)
+            if not replays.problem:
+                _notes(kernel, replays, calls)
             replays.unchecked |= set(_unreached(kernel, replays.met))
     except OutOfTime:
         late = f"the time budget of {budget.seconds:g} s was used up"
@@ -196,6 +197,8 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
                 replays.tell(never_read(kernel, run.blocks))
                 replays.tell(never_written(kernel, run.blocks, module, replays.transfers))
                 replays.trips.append(trips(run.blocks))
+            if replays.problem:  # of the kernel as it is launched: nothing takes it back
+                return
             continue
         began = max(began, replays.budget.left())
         told = replays.problem or any(f.severity == "wrong" for f in replays.kept())
@@ -243,7 +246,7 @@ def _notes(kernel: WatchedKernel, replays: Replays, calls: Calls) -> None:
             block = kernel.watch(budget=replays.budget)
             replays.tell(outside_boxes(kernel, block, calls, replays.budget), launched=True)
         scopes = kernel.launch.cluster != (1, 1, 1) and any(meaning.facts.get("scope") for meaning in found)
-        if scopes and not replays.problem:
+        if scopes:
             replays.tell(replays.narrow(), launched=True)
 
 

@@ -95,7 +95,7 @@ def _compare(
     if first.watched.undecided:  # a load that only some run comes to, as of the last block by a counter
         for _, _, pairs in _whatever_happens(kernel, kernel.meanings, others, budget):
             for one, other in pairs:
-                if other.event.rests and not one.event.rests:
+                if other.event.rests:  # the store surely happens
                     _add("race-between-blocks", one, other, found)
 
 

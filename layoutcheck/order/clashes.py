@@ -115,6 +115,7 @@ def _harmless(world: World, clash: Clash, first: Party, second: Party) -> bool:
     if clash.kind != "race" or a.kind not in _WRITES or b.kind not in _WRITES:
         return False
     if a.op is b.op:  # one statement, by several threads: most often one value
+        world.compared = True
         return not differ(first, second, *(world.blocks[one.block].events for one in (first, second)))
     return "constant" in a.facts and a.facts["constant"] == b.facts.get("constant")
 

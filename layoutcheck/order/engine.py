@@ -51,6 +51,7 @@ class Outcome:
     stuck: frozenset[tuple[int, Operation | None, tuple[int, ...]]] = frozenset()  # who waits where, when
     behind: frozenset[int] = frozenset()  # the warps behind a loop that was cut
     narrow: dict[tuple[int, int], Party] = field(default_factory=dict)  # that of `World`
+    compared: bool = False  # also what is stored by one statement, by what it loads from global memory
 
 
 class Engine:
@@ -125,6 +126,7 @@ class Engine:
             stuck=frozenset((number, event.meaning.op, event.turns) for number, event in waits.items()),
             behind=behind,
             narrow=world.narrow,
+            compared=world.compared,
         )
 
     def _past_cuts(self) -> frozenset[int]:

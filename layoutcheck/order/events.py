@@ -40,7 +40,7 @@ from layoutcheck.order.budget import Budget
 from layoutcheck.order.contents import INPUT, Contents, stored
 from layoutcheck.order.describe import describe
 from layoutcheck.order.meaning import Meaning
-from layoutcheck.order.recorder import MOST_TILES, Recorder
+from layoutcheck.order.recorder import MOST_EVENTS, MOST_TILES, Full, Recorder
 from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.order.tokens import settle
 from layoutcheck.order.unused import memory_of
@@ -151,8 +151,11 @@ class Program:
         flow.turns = Turns(True, most=most, guessed=loaded)
         self.recorder.restart(watched, tiles, contents, kernel.whole, kernel.both)
         enter(kernel.operation, machine, flow, kernel.given, kernel.types)
-        with np.errstate(all="ignore"):
-            flow.run(self.steps)
+        try:
+            with np.errstate(all="ignore"):
+                flow.run(self.steps)
+        except Full:
+            machine.notes.add(f"the kernel's events were cut short after {MOST_EVENTS}")
         watched.notes, watched.reasons = tuple(sorted(machine.notes)), reasons.copy()
         watched.cut = frozenset(flow.cut)
         watched.complete = not any("cut short" in note for note in machine.notes)
@@ -216,10 +219,14 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
             )
         )  # fmt: skip
     by_name = {one.name: one for one in found}
-    queue = [by_name[name] for name in usual if name in by_name] if hosts.alone else []
+    line_up([by_name[name] for name in usual if name in by_name] if hosts.alone else [])
+    return found
+
+
+def line_up(queue: list[WatchedKernel]) -> None:
+    """Say which kernels of one function of the host may still run when the next one begins."""
     for before, one in pairwise(queue):
         one.front = [before, *(before.front if before.launch.early else [])]
-    return found
 
 
 def _in_registers(meaning: Meaning) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.order.clocks import EARLIER, HAPPENED, Clock, earlier
-from layoutcheck.order.problems import Party, Problem, Undecided
+from layoutcheck.order.problems import Party, Problem, Undecided, lanes_in
 from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.waiting import Load, Mbarrier
 from layoutcheck.order.watched import Event
@@ -249,10 +249,13 @@ class Mbarriers:
         self, warp: Warp, event: Event, lanes: int, operand: int = 0
     ) -> Iterator[tuple[tuple[int, int], list[int]]]:
         """The objects that the lanes name, each with its lanes."""
-        groups: dict[int, list[int]] = {}
-        for lane in range(32):
-            if lanes >> lane & 1:
-                groups.setdefault(event.number_of(operand, warp.first + lane), []).append(lane)
+        value, groups = event.values[operand], dict[int, list[int]]()
+        if isinstance(value, int):
+            groups[value] = lanes_in(lanes)
+        else:
+            each = value[warp.first : warp.first + 32].tolist()
+            for lane in lanes_in(lanes):
+                groups.setdefault(each[lane], []).append(lane)
         for address, group in groups.items():
             place = self.world.place(address, event.meaning.space, warp.block)
             if place is None:

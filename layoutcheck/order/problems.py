@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from layoutcheck.order.watched import Event
 from layoutcheck.sources.mlir import Operation
@@ -62,6 +63,7 @@ def of_lanes(
     return Problem(kind, first, second, facts=facts)
 
 
+@lru_cache(4096)
 def lanes_in(lanes: int) -> list[int]:
     """The lanes of a mask, in order."""
     return [lane for lane in range(32) if lanes >> lane & 1]

@@ -28,6 +28,10 @@ class TooManyEvents(Exception):
     """A block does more than is followed."""
 
 
+class Full(Exception):
+    """No more is written down: what follows need not be evaluated."""
+
+
 class Recorder:
     """Makes steps that write down an event and then do what the evaluator does."""
 
@@ -104,8 +108,10 @@ class Recorder:
                 taken = for_all(number(machine.values[guard]), machine.launch.threads) != 0
                 mask = taken if mask is None else mask & taken
             events = self.out.events
-            if (mask is not None and not mask.any()) or self._full(len(events)):
+            if mask is not None and not mask.any():
                 return None
+            if len(events) >= MOST_EVENTS:
+                raise TooManyEvents if self.whole else Full
             trust = 0
             for slot in slots:
                 trust |= machine.provenance[slot]
@@ -129,15 +135,6 @@ class Recorder:
             return event
 
         return write
-
-    def _full(self, events: int) -> bool:
-        """Whether no more is written down. Raises TooManyEvents of a kernel that is `whole`."""
-        if events < MOST_EVENTS:
-            return False
-        if self.whole:
-            raise TooManyEvents
-        self.machine.notes.add(f"the kernel's events were cut short after {MOST_EVENTS}")
-        return True
 
     def _after(self, op: Operation, meaning: Meaning, deciding: bool) -> Callable[[Event], None] | None:
         """What a run with given contents does behind an access."""

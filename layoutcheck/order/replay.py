@@ -74,6 +74,7 @@ class World:
         self.together: dict[tuple[int, int], bool] = {}  # masks, by their ids: whether a warp has both
         self.narrow: dict[tuple[int, int], Party] = {}  # (from, to): an arrival released to `from` alone
         self.by_scopes = False  # such arrivals hand over nothing
+        self.compared = False  # numbers that one statement stores
         self.contradicted = False  # a load brought another number than its run was taken to load
         self.loose: dict[int, int] = {}  # warp -> lanes that have written since its lanes met
         self.ranks = {block.launch.rank: number for number, block in enumerate(blocks)}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.contents import agree
 from layoutcheck.order.engine import Outcome, run
+from layoutcheck.order.likeness import likeness
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules import rule_of
 from layoutcheck.order.runs import Run
@@ -52,6 +54,7 @@ class Replays:
         self.empty = False  # whether all integers are 0 in what is replayed
         self.when_empty: set[object] = set()  # the findings that are told of such runs only
         self.happened: set[tuple[object, ...]] = set()  # pairs that other numbers do not order, either
+        self.seen: set[object] = set()  # the `likeness` of runs of which all that is wrong has been told
 
     def replay(
         self,
@@ -60,14 +63,18 @@ class Replays:
         longer: Callable[[], list[Watched] | None] | None = None,
         alike: bool = True,
         others: Callable[[], Iterable[list[Watched]]] | None = None,
-    ) -> None:
-        """Run the warps of the blocks forwards and backwards. Raises OutOfTime.
+    ) -> bool:
+        """Run the warps of the blocks forwards and backwards; whether all that is found is told.
+
+        Raises OutOfTime.
 
         `longer` gives the same blocks with more turns of the loops that were cut: what still waits at the
         same place, in the same turn, waits for nothing that was cut. Where loops are not `alike`, no wait
         that never ends is told. `others` gives the blocks with other numbers: what is wrong, and happens with
         none of them, is not told.
         """
+        whole = True
+        longer = None if longer is None else cache(longer)
         for backwards in orders:
             outcome = run(blocks, self.transfers, backwards, self.budget)
             self.events = max(self.events, outcome.events)
@@ -77,15 +84,19 @@ class Replays:
                 outcome.past_cut = self._only_seems(outcome, longer(), backwards)
             if outcome.undecided is not None:
                 self.problem = self.problem or self.teller.undecided(outcome.undecided)
+                whole = False
                 continue
             problems = [one for one in outcome.problems if _counts(one, blocks, outcome)]
             apart = [one for one in problems if one.kind in _ENDLESS and not agree(one, blocks)]
             problems = [one for one in problems if one not in apart]
             self.unchecked |= {self.teller.fits(one) for one in apart}
-            self.tell(problems if others is None else self._again(problems, others, backwards))
+            told = problems if others is None else self._again(problems, others, backwards)
+            self.tell(told)
+            whole &= not apart and len(told) == len(problems) and not outcome.compared
             self.unchecked |= _unchecked(outcome, blocks)
             if outcome.stopped == "time":
                 raise OutOfTime
+        return whole
 
     def _again(
         self, problems: list[Problem], others: Callable[[], Iterable[list[Watched]]], backwards: bool
@@ -128,7 +139,12 @@ class Replays:
         self.empty, before = run.empty, self.problem
         self.met.update(event.meaning.op for block in run.blocks for event in block.events)
         others = partial(_kept, self._others(run), []) if run.first else None
-        self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike, others)
+        like = likeness(run.blocks)
+        told = itertools.product({False, run.empty}, {True, run.alike}, [like])  # what says as much of it
+        if not run.first and not self.seen.isdisjoint(told):
+            return
+        if self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike, others):
+            self.seen.add((run.empty, run.alike, like))
         if beside or not run.first:
             self.problem = before  # the kernel could be followed without
 

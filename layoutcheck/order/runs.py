@@ -8,6 +8,7 @@ themselves, and with other trip counts (`trips`).
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,6 +26,7 @@ from layoutcheck.order.trips import (
     outline,
     persistent,
     trips,
+    turning,
     variations,
     with_integers,
 )
@@ -121,10 +123,12 @@ class Run:
 def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
     """All runs, the usual ones first. Raises OutOfTime."""
     usual = Cluster(kernel, 0, budget)
-    found = list(_of(usual, True))
-    if with_integers(kernel) and sum(len(block.events) for block in found[0].blocks) > MANY_EVENTS:
-        found = [replace(run, usual=found[0].blocks) for run in _shorter(usual)] or found
-    yield from found
+    each, found = _of(usual, True), list[Run]()
+    first = next(each)
+    shorter = _shorter(usual, first.blocks) if with_integers(kernel) else []
+    for run in shorter or itertools.chain([first], each):
+        found.append(run)
+        yield run
     if kernel.tokens:
         yield from _of(replace(found[0].cluster, token=1), True)
     rest = Budget(min(OTHERS_SECONDS, budget.left()))
@@ -180,26 +184,41 @@ def _with_other_numbers(usual: Cluster, found: list[Run]) -> Iterator[Run]:
                 yield replace(run, alike=False)
 
 
-def _shorter(usual: Cluster) -> list[Run]:
-    """The same with small integers, where loads are then still in loops that turn again; else nothing."""
+def _shorter(usual: Cluster, blocks: list[Watched]) -> list[Run]:
+    """The same with small integers, where there are many events, and then fewer; else nothing.
+
+    Loads must still be in loops that turn again.
+    """
     with contextlib.suppress(*SURPRISES, ArithmeticError):
-        fewer = usual.kernel.with_numbers(None, FEW_TURNS)
-        if (
-            fewer is not None
-            and trips((found := list(_of(replace(usual, kernel=fewer), True)))[0].blocks) > 1
-        ):
-            return found
+        many = _events(blocks)
+        fewer = usual.kernel.with_numbers(None, FEW_TURNS) if many > MANY_EVENTS else None
+        each = _of(replace(usual, kernel=fewer), True) if fewer is not None else iter(())
+        for first in each:
+            if trips(first.blocks) > 1 and _events(first.blocks) < many:
+                return [replace(run, usual=blocks) for run in (first, *each)]
+            break
     return []
 
 
+def _events(blocks: list[Watched]) -> int:
+    return sum(len(block.events) for block in blocks)
+
+
 def _ending(usual: Cluster, bare: WatchedKernel, blocks: list[Watched]) -> WatchedKernel | None:
-    """`ending`, within a time of its own; the loops are those of the `bare` kernel."""
+    """`ending`, within a time of its own; the loops are those of the `bare` kernel.
+
+    That it can be followed is seen once. On other grids only the turns are looked at.
+    """
 
     def search(time: Budget) -> WatchedKernel | None:
-        cluster = replace(usual, tiles=MOST_TURNS, budget=time)
+        cluster, meanings = replace(usual, tiles=MOST_TURNS, budget=time), bare.meanings
 
         def watch(other: WatchedKernel) -> list[Watched] | None:
-            return replace(cluster, kernel=replace(other, meanings=bare.meanings)).sure()
+            nonlocal meanings
+            found = replace(cluster, kernel=replace(other, meanings=meanings)).sure()
+            if found is not None and meanings is bare.meanings:
+                meanings = turning(bare, found)
+            return found
 
         return ending(usual.kernel, blocks, watch, time)
 

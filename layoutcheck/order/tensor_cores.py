@@ -238,8 +238,7 @@ class TensorCores:
             clock[:, stores] = clocks.known[warp.number, :, stores]
             own = self.memory.after_write(access, clock)
             report(self.world, own, memory="tensor", kind="store-before-wait")
-        freed_there = component == warp.number and block != warp.block
-        if write and not found and not freed_there:
+        if write and not found:
             under_way = self.loading.write(access._replace(step=0), clock)
             report(self.world, under_way, memory="tensor", kind="load-in-flight")
 

@@ -10,12 +10,15 @@ extent is made 0. S is estimated: half the mbarriers, or what cp.async.wait_grou
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import prod
 
 from layoutcheck.dsl.lowered.arguments import Extent, Unequal
+from layoutcheck.dsl.lowered.needed import Needed
 from layoutcheck.order.budget import Budget
+from layoutcheck.order.contents import stored
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.recorder import HANDED_OUT
@@ -141,18 +144,41 @@ def on_grid(kernel: WatchedKernel, clusters: int) -> WatchedKernel:
 
 
 def outline(kernel: WatchedKernel) -> dict[Operation, Meaning]:
-    """Enough of what the kernel does to see how often its loops turn: of each block one operation at least.
+    """Enough of what the kernel does to see whether it can be followed: of each block one operation at least.
 
     Waits and what may decide (`contents`) are kept whole.
     """
-    met = set[Block | None]()  # in which something of a block's own is kept
+    met = set[Block | None]()  # in which something is kept
     found = {}
     for op, meaning in kernel.meanings.items():
         if meaning.kind in _DECIDING or op.parent not in met:
             found[op] = meaning
-            if meaning.within:
-                met.add(op.parent)
+            met.add(op.parent)
     return found
+
+
+def turning(kernel: WatchedKernel, blocks: list[Watched]) -> dict[Operation, Meaning]:
+    """Enough to see how often outermost loops and loops over tiles turn, where that does not need more.
+
+    One operation of each such loop, met in every turn if there is one, and what decides: loads, trials, and
+    the stores of what is loaded (`blocks` are a run with given contents, if one is known).
+    """
+    tiles, of_loop = set(kernel.tiles()), defaultdict[Operation, dict[Block | None, Operation]](dict)
+    for op in kernel.meanings:
+        loops = [one for one in op.around() if one.name in ("scf.for", "scf.while")]
+        loop = next((one for one in loops if one in tiles or one is loops[-1]), None)
+        if loop is not None:
+            of_loop[loop].setdefault(op.parent, op)
+    chosen = list[Operation]()
+    for loop, ops in of_loop.items():
+        own = next((ops[block] for block in loop.regions[-1].blocks if block in ops), None)
+        chosen += [own] if own is not None else ops.values()
+    stores = {e.meaning.op for block in blocks for e in block.events if e.words and e.meaning.kind != "read"}
+    roots = [(op, [*m.needs, *stored(op, m)], []) for op, m in kernel.meanings.items() if op in stores]
+    around = [(above, [], []) for op in chosen if (above := op.parent_operation) is not None]
+    needed = Needed(kernel.operation, [*roots, *around]).operations
+    decide = {op: m for op, m in kernel.meanings.items() if op in needed}
+    return {**{op: Meaning("turn", op=op) for op in chosen}, **decide}
 
 
 def _turns(block: Watched) -> int:

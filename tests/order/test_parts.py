@@ -1,0 +1,166 @@
+"""Parts of the replay alone, on events made by hand."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.machine import Launch
+from layoutcheck.order import check_module, early, recorder
+from layoutcheck.order.engine import run
+from layoutcheck.order.events import kernels, line_up
+from layoutcheck.order.likeness import likeness
+from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.runs import runs
+from layoutcheck.order.trips import outline, turning
+from layoutcheck.order.watched import Event, Watched
+from layoutcheck.sources.mlir import Operation, Value, parse
+from layoutcheck.sources.traced_module import TracedModule
+from tests.order.test_budget import LOOPS
+
+LANES = np.arange(32, dtype=np.int64)
+OPS = {kind: Operation(kind) for kind in ("read", "write", "again", "more", "warp_sync")}
+
+
+def events(*steps: tuple[str, str, Any]) -> Watched:
+    """One warp whose lanes do this, as (kind, operation, address or None)."""
+    found = Watched(Launch((32, 1, 1)), shared_bytes=4096)
+    for kind, op, at in steps:
+        given = [] if at is None else [Value("%p", "!llvm.ptr<3>")]
+        meaning = Meaning(kind, given, "smem" if given else "", 16 if given else 0, op=OPS[op])
+        values = () if at is None else (at,)
+        found.events.append(Event(meaning, values, None, (), False, False, len(found.events)))
+    return found
+
+
+@pytest.mark.parametrize("meet", [True, False])
+def test_lanes_that_have_met_may_store_what_others_read_before(meet: bool) -> None:
+    sync = [("warp_sync", "warp_sync", None)] if meet else []
+    first = [("read", "read", 16 * LANES), ("write", "write", 1024 + 16 * LANES)]
+    then = [("read", "again", 2048 + 16 * LANES), ("write", "more", 16 * (LANES ^ 1))]
+    outcome = run([events(*first, *sync, *then)], {})
+    assert [problem.kind for problem in outcome.problems] == ([] if meet else ["lanes"])
+
+
+def test_blocks_that_do_the_same_are_alike() -> None:
+    usual = [("read", "read", 16 * LANES), ("write", "write", 1024 + 16 * LANES)]
+    one, same = likeness([events(*usual)]), likeness([events(*usual)])
+    assert one == same == likeness([events(*((kind, op, at.copy()) for kind, op, at in usual))])
+    others = [
+        usual[:1], usual[::-1], [usual[0], ("write", "write", 1040 + 16 * LANES)],
+        [usual[0], ("write", "more", usual[1][2])],
+    ]  # fmt: skip
+    found = [likeness([events(*other)]) for other in others]
+    changed = events(*usual)
+    for name, value in (("mask", LANES < 8), ("turns", (1,)), ("doubt", True), ("guess", True)):
+        marked = replace(changed.events[0], **{name: value})
+        found.append(likeness([replace(changed, events=[marked, changed.events[1]])]))
+    found += [likeness([replace(changed, token=1)]), likeness([replace(changed, complete=False)])]
+    assert len({one, *found}) == len(found) + 1
+
+
+def test_global_memory_counts_for_likeness_only_where_warps_meet_there() -> None:
+    def block(at: Any) -> Watched:
+        found = Watched(Launch((64, 1, 1)), shared_bytes=4096)
+        for kind in ("write", "read"):
+            meaning = Meaning(kind, [Value("%p", "!llvm.ptr<1>")], "gmem", 4, op=OPS[kind])
+            found.events.append(Event(meaning, (at,), None, (), False, False, len(found.events)))
+        return found
+
+    own = spaces.GLOBAL_STEP + 4 * np.arange(64)
+    assert likeness([block(own)]) == likeness([block(own + 4096)])
+    shared = own & ~128
+    assert likeness([block(shared)]) != likeness([block(shared + 4096)])
+
+
+INSIDE = """"builtin.module"() ({
+  "scf.while"() ({
+    "nvvm.barrier"() : () -> ()
+    "scf.condition"() : () -> ()
+  }, {
+    "scf.yield"() : () -> ()
+  }) : () -> ()
+  "nvvm.barrier"() : () -> ()
+}) : () -> ()
+"""
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_a_warp_behind_a_loop_that_was_cut_waits_for_what_is_not_there(left: bool) -> None:
+    module = parse(INSIDE)
+    (loop,) = [op for op in module.walk() if op.name == "scf.while"]
+    inside, outside = [op for op in module.walk() if op.name == "nvvm.barrier"]
+    found = Watched(Launch((64, 1, 1)), shared_bytes=1024, cut=frozenset({(loop, ())}))
+
+    def add(op: Operation, turns: tuple[int, ...], number: int, threads: int) -> None:
+        meaning = Meaning("barrier", [Value("%n", "i32")] * 2, op=op, facts={"id": "yes", "threads": "yes"})
+        mask = np.arange(64) < 32
+        found.events.append(Event(meaning, (number, threads), mask, turns, False, False, len(found.events)))
+
+    add(inside, (0,), 1, 32 if left else 64)
+    if left:
+        add(outside, (), 2, 64)  # nobody else comes
+    outcome = run([found], {})
+    assert outcome.stopped == "deadlock" and [p.kind for p in outcome.problems] == ["deadlock"]
+    assert (outcome.past_cut, outcome.behind) == ((True, frozenset({0})) if left else (False, frozenset()))
+
+
+def test_the_tensor_of_a_tma_copy_is_that_of_its_map() -> None:
+    at = spaces.GLOBAL_STEP * 3 + 64
+    meaning = Meaning("bulk_load", space="smem", facts={"tensor": "yes"})
+    copy = Event(meaning, (0, 0), None, (), False, False, box=(4096, 0, 0))
+    block = Watched(Launch((32, 1, 1)), maps={4096: SimpleNamespace(base=at)})  # type: ignore[dict-item]
+    assert early._tensor(copy, block) == spaces.in_object("gmem", at)[0] != 0
+    assert early._tensor(replace(copy, box=()), block) == 0
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_kernels_in_front_are_a_chain_as_far_as_each_begins_early(waits: bool) -> None:
+    first, second, third = (
+        SimpleNamespace(launch=SimpleNamespace(early=early), front=[]) for early in (False, not waits, True)
+    )
+    line_up([first, second, third])  # type: ignore[list-item]
+    assert first.front == [] and second.front == [first]
+    assert third.front == ([second] if waits else [second, first])
+
+
+def test_nothing_is_evaluated_behind_the_last_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "MOST_EVENTS", 10)
+    (kernel,) = kernels(LOOPS)
+    block = kernel.watch()
+    assert len(block.events) == 10 and not block.complete
+    assert any("cut short after" in note for note in block.notes)
+    (program,) = kernel.programs.values()
+    assert program.machine.steps < 100  # of 17 million
+    with pytest.raises(recorder.TooManyEvents):
+        replace(kernel, whole=True).watch()
+
+
+def test_turns_need_one_operation_of_each_outermost_loop() -> None:
+    (kernel,) = kernels(LOOPS.replace("4096", "7"))
+    (op,) = kernel.meanings
+    found = turning(kernel, [kernel.watch()])
+    assert {one: meaning.kind for one, meaning in found.items()} == {op: "turn"}
+    few = replace(kernel, meanings=found).watch()
+    assert max(event.turns[0] for event in few.events) == 6
+    assert outline(kernel) == kernel.meanings
+
+
+def test_a_kernel_that_cannot_be_followed_is_not_run_with_other_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def tried(*_: object) -> None:
+        pytest.fail("other numbers are of no use")
+
+    monkeypatch.setattr(sys.modules[runs.__module__], "_with_other_numbers", tried)
+    ptx = '"llvm.inline_asm"() <{asm_string = "bar.red.popc.u32 $0, 3, p;"}>'
+    unknown = re.sub(r'"nvvm.barrier"\(\) <.*}>', ptx, LOOPS.replace("4096", "2"))
+    report = check_module(TracedModule("", "forever", "sm_90a", {}, []), unknown, "")
+    assert "'bar.red.popc.u32' is not modelled" in report.problem and report.events == 4
