@@ -101,11 +101,11 @@ class Repository:
     def _reached(self, path: str) -> Iterator[str]:
         for name in self.outlines[path].names:
             yield from self._resolved(name, path)
-        yield from self._given(path)
+        yield from self._fixture_uses(path)
 
-    def _given(self, path: str) -> Iterator[str]:
+    def _fixture_uses(self, path: str) -> Iterator[str]:
         """What the fixtures use that a file's tests take, or that every test gets, of the files around it."""
-        around, asked = self._giving(path), [*self.outlines[path].takes]
+        around, asked = self._fixture_files(path), [*self.outlines[path].takes]
         if self.outlines[path].tests and self.is_test(path):
             asked += [*self._configured.fixtures, *(name for file in around for name in self._always(file))]
             for file in around:
@@ -154,7 +154,7 @@ class Repository:
                 found.append(name)
         return found
 
-    def _giving(self, path: str) -> list[str]:
+    def _fixture_files(self, path: str) -> list[str]:
         """The files whose fixtures a file's tests may take, the nearest first: also of pytest's plugins."""
         around = [f"{folder}/conftest.py".removeprefix("./") for folder in PurePosixPath(path).parents]
         waiting = [path, *(each for each in around if each in self.outlines)]
@@ -182,7 +182,7 @@ class Repository:
     def unfollowed(self, paths: Iterable[str]) -> list[str]:
         """The files around those of these tests that are not run, whose text does not tell their plugins."""
         left = (path for path in paths if self.outlines[path].tests and self.is_test(path))
-        around = {file for path in left if not self.runs(path) for file in (path, *self._giving(path))}
+        around = {file for path in left if not self.runs(path) for file in (path, *self._fixture_files(path))}
         return sorted(file for file in around if ANY in self.outlines[file].plugins)
 
     def _resolved(self, name: str, path: str, depth: int = 8) -> Iterator[str]:

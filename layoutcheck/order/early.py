@@ -2,14 +2,18 @@
 
 A launch that allows programmatic stream serialization (`use_pdl=True`) lets a kernel begin early. What the
 kernel in front of it writes is there behind griddepcontrol.wait only (PTX ISA, griddepcontrol; CUDA C++
-Programming Guide, Programmatic Dependent Launch and Synchronization). Kernels that one function of the host
-launches are compared by the tensors that they are given; what other functions launch is not known.
+Programming Guide, Programmatic Dependent Launch and Synchronization). A warp that does not wait itself may
+rely on another one's wait behind anything that warps meet by. Kernels that one function of the host launches
+are compared by the tensors that they are given; what other functions launch is not known.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
+
+import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.order.between import reaches_globally
@@ -17,11 +21,15 @@ from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party, Problem
-from layoutcheck.order.watched import Event, Watched, first_thread
+from layoutcheck.order.watched import Event, Watched, first_thread, lanes_of
 from layoutcheck.sources.mlir import Operation
 
 UNCHECKED = "whether what is accessed before griddepcontrol.wait is older than the kernel in front"
+ELSEWHERE = "griddepcontrol.wait, which block 0 does not come to, and what is accessed without it"
 _WAIT = "griddepcontrol"
+# Behind these a warp may know of another one's wait.
+_AT_MBARRIERS = ("mbar_wait", "mbar_token", "tc_mma")
+_MEETINGS = (*_AT_MBARRIERS, "barrier", "cluster_wait", "fence", "unknown")
 _STORES = ("write", "atomic", "bulk_store")
 
 
@@ -34,29 +42,61 @@ def begins_early(kernel: WatchedKernel, budget: Budget) -> tuple[list[Problem], 
     if not kernel.launch.early:
         return [], set()
     waits = {op: Meaning("griddepcontrol", op=op) for op in kernel.operation.walk() if _waits(op)}
-    block = _globally(kernel, waits, budget)
-    parties = [Party(event, 0, first_thread(event, block)) for event in block.events]
+    meet = {op: m for op, m in kernel.meanings.items() if any(one.kind in _MEETINGS for one in m.all)}
+    block = _globally(kernel, {**meet, **waits}, budget)
     if not waits:
-        reads = (one for one in parties if any(m.kind not in _STORES for m in one.event.meaning.all))
-        return [Problem("begins-early", one, None) for one in reads][:1], set()
-    first = next((n for n, one in enumerate(parties) if one.event.meaning.op in waits), 0)
+        reads = (
+            event for event in block.events
+            if event.meaning.op not in meet and any(m.kind not in _STORES for m in event.meaning.all)
+        )  # fmt: skip
+        return [Problem("begins-early", _party(event, block), None) for event in reads][:1], set()
+    if all(event.meaning.op not in waits for event in block.events):
+        return [], {ELSEWHERE}
+    unsure = set[int]()
+    parties = list(_before(block, waits, meet, unsure))
     found = list[Problem]()
     of_tensor = defaultdict[int, list[Party]](list)  # what comes before the wait, by the tensor's number
-    for one in parties[:first]:
+    for one in parties:
         of_tensor[_tensor(one.event, block)].append(one)
     of_tensor.pop(0, None)
     for other in kernel.front if of_tensor else ():
         theirs = _globally(other, {}, budget)
         for event in theirs.events:
-            there = Party(event, 0, first_thread(event, theirs))
+            there = _party(event, theirs)
             found += [
                 Problem("reads-early", there, one)
                 for one in of_tensor.get(_tensor(event, theirs), ())
                 if event.meaning.kind in _STORES or one.event.meaning.kind in _STORES
             ]
     told = {one.second.event.meaning.op for one in found if one.second is not None}
-    left = any(one.event.meaning.op not in told for one in parties[:first])
-    return found, {UNCHECKED} if left else set()
+    left = any(one.event.meaning.op not in told for one in parties)
+    return found, {UNCHECKED} if left or unsure else set()
+
+
+def _before(
+    block: Watched, waits: dict[Operation, Meaning], meet: dict[Operation, Meaning], unsure: set[int]
+) -> Iterator[Party]:
+    """The accesses of warps that have not waited, nor met anything since another one has.
+
+    `unsure` are accesses, by their numbers, behind the wait for an mbarrier that a warp of another role may
+    arrive at: the program may have that role, and its wait, further below.
+    """
+    threads = block.launch.threads
+    warps, waited, met = np.arange(threads) // 32, np.zeros(threads, bool), np.zeros(threads, bool)
+    for event in block.events:
+        own, op = lanes_of(event, threads), event.meaning.op
+        if op in waits or (op in meet and waited.any()):
+            waited |= np.isin(warps, warps[own])
+        elif op in meet:
+            met |= np.isin(warps, warps[own]) & (event.meaning.kind in _AT_MBARRIERS)
+        elif (left := own & ~waited & ~met).any():
+            yield Party(event, 0, int(left.argmax()))
+        elif not waited[own].all():
+            unsure.add(event.number)
+
+
+def _party(event: Event, block: Watched) -> Party:
+    return Party(event, 0, first_thread(event, block))
 
 
 def _globally(kernel: WatchedKernel, more: dict[Operation, Meaning], budget: Budget) -> Watched:

@@ -96,8 +96,16 @@ def before_the_wait(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, wei
         own += sums[thread]  # takes
     if const_expr(how == 2):
         given[thread] = 0  # clears
-    arch.griddepcontrol_wait()
-    out[thread] = own + sums[thread]
+    if const_expr(how < 4):
+        arch.griddepcontrol_wait()
+    elif const_expr(how == 6):
+        if arch.block_idx()[0] == 1:
+            arch.griddepcontrol_wait()
+    elif thread < 32:
+        arch.griddepcontrol_wait()
+    if const_expr(how == 5):
+        arch.sync_threads()
+    out[thread] = own + sums[thread]  # uses
 @cute.jit
 def run_two(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, weights: cute.Tensor, how: Constexpr):
     made_before(given, sums, how).launch(grid=(1, 1, 1), block=(96, 1, 1))
@@ -113,7 +121,7 @@ for name, count in (("limits", 4), ("early", 5), ("tiles", 6)):
     for how in range(count):
         sums = made(32 if name == "tiles" and how == 4 else 96)
         cute.compile(run, made(384), sums, made(384), Int32(1), name, how)
-for how in range(4):
+for how in range(7):
     cute.compile(run_two, made(96), made(96), made(96), made(96), how)
 """
 
@@ -125,9 +133,10 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
     `early`: nobody waits, one waits, not launched so, the next kernel is let go, and it waits by `prims`.
     `tiles`: the sums of each tile, of the first one, both of the first one, in two turns, sums of one tile,
     and those of n tiles. Two kernels, of which the second reads weights before it waits, what the first one
-    makes, too, overwrites what it reads, and is not launched early.
+    makes, too, overwrites what it reads, is not launched early, waits in one warp, that others then meet, and
+    in block 1 alone.
     """
-    return orders_of(KERNELS, tmp_path_factory.mktemp("launched"), 19)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("launched"), 22)
 
 
 def ends(finding: KernelFinding) -> tuple[str, str, str]:
@@ -179,9 +188,9 @@ def test_a_load_that_stays_while_another_moves_on(orders: tuple[OrderReport, ...
 
 def test_what_is_accessed_before_the_wait(orders: tuple[OrderReport, ...]) -> None:
     """The first kernel makes sums of what it is given: the second may read its weights before it waits."""
-    weights, takes, clears, late = orders[15:]
+    weights, takes, clears, late = orders[15:19]
     unknown = "whether what is accessed before griddepcontrol.wait is older than the kernel in front"
-    assert [unknown in order.unchecked for order in orders[15:]] == [True, True, True, False]
+    assert [unknown in order.unchecked for order in orders[15:19]] == [True, True, True, False]
     assert weights.findings == late.findings == ()
     for order, remark in ((takes, "takes"), (clears, "clears")):
         (finding,) = order.findings
@@ -189,3 +198,14 @@ def test_what_is_accessed_before_the_wait(orders: tuple[OrderReport, ...]) -> No
         line = KERNELS.splitlines()[finding.places[1].where.line - 1]
         assert line.endswith(f"# {remark}")
         assert "Missing: griddepcontrol_wait() before kernels.py:" in finding.message
+
+
+def test_a_wait_is_for_the_warps_that_know_of_it(orders: tuple[OrderReport, ...]) -> None:
+    one, met, elsewhere = orders[19:]
+    (finding,) = one.findings
+    assert ends(finding) == ("note", "LC530", "makes") and finding.places[1].thread == 32
+    assert KERNELS.splitlines()[finding.places[1].where.line - 1].endswith("# uses")
+    assert met.findings == elsewhere.findings == ()
+    assert [any("block 0 does not come to" in s for s in order.unchecked) for order in orders[19:]] == [
+        False, False, True,
+    ]  # fmt: skip

@@ -106,14 +106,14 @@ def leaving(kernel: Kernel, widest_bytes: int, boxes: Mapping[str, int], views: 
     known = {} if kernel.grid is None else allocations(kernel.grid.kernel)
     if kernel.grid is None or not (known or kernel.shared_bytes):
         return Leaving()
-    judged = _Judged(kernel, known, widest_bytes, boxes, views)
-    judged.block_0()
-    _mixed(judged.found)
-    judged.claimed()
-    judged.without_base()
-    judged.elsewhere()
-    judged.counted()
-    return judged.found
+    judged, found = _Judged(kernel, known, widest_bytes, boxes, views), Leaving()
+    judged.block_0(found)
+    _mixed(found)  # a member's fault may be one that `claimed` takes for meant
+    judged.claimed(found)
+    judged.without_base(found)  # of block 0 alone: what other blocks add has no base
+    judged.elsewhere(found)
+    judged.counted(found)  # last: it drops what only some numbers bring, in any block
+    return found
 
 
 class _Judged:
@@ -127,27 +127,26 @@ class _Judged:
         self, kernel: Kernel, known: Mapping[Operation, Allocation], widest_bytes: int,
         boxes: Mapping[str, int], views: SharedViews,
     ) -> None:  # fmt: skip
-        self.kernel, self.known, self.views, self.found = kernel, known, views, Leaving()
+        self.kernel, self.known, self.views = kernel, known, views
         self.widest_bytes, self.boxes = widest_bytes, boxes
         self.turns = SharedAccesses(kernel, mbarriers=True)
         self.alone = list(known.values()) or [Allocation(kernel.shared_bytes, PERIOD)]
         self.places: Mapping[Operation, Allocation] = far_apart(known) if len(self.alone) > 1 else {}
         self.at = list(self.places.values()) or self.alone
 
-    def block_0(self) -> None:
+    def block_0(self, found: Leaving) -> None:
         """What leaves its allocation, or the member of a struct, in block 0."""
         ops, members = self.turns.kernel.walk(), self.views.members
         if len(self.alone) == 1 and not self.kernel.shortened and not any(map(is_mbarrier, ops)):
             for name, op in self.kernel.lowered_ops.items():
-                self._add(self.found, name, op.accesses, op.kind_of, self.at, op.threads, members)
+                self._add(found, name, op.accesses, op.kind_of, self.at, op.threads, members)
             return
         machine, cut = self.turns.evaluated(self.places)
-        self._add_all(self.found, machine, self.at, members=members)
-        self.found.unchecked.update(dict.fromkeys(cut, LONG_LOOP))
+        self._add_all(found, machine, self.at, members=members)
+        found.unchecked.update(dict.fromkeys(cut, LONG_LOOP))
 
-    def claimed(self) -> None:
+    def claimed(self, found: Leaving) -> None:
         """What leaves its allocation as its view spans it is a fault only if a value gets lost by it."""
-        found = self.found
         faults = ((name, fault) for name, many in found.faults.items() for fault in many)
         meant = {(name, fault.side) for name, fault in faults if self._meant(name, fault)}
         if not meant:
@@ -178,20 +177,20 @@ class _Judged:
                     member = Member(f"{met.slot}", one.size, one.start, one.size)
                     yield met.touch(self.places[op].start - one.start, member)
 
-    def without_base(self) -> None:
+    def without_base(self, found: Leaving) -> None:
         """Where an allocation begins matters to a fault only if there is none at a multiple of `PERIOD`."""
-        if not any(one.base for faults in self.found.faults.values() for one in faults):
+        if not any(one.base for faults in found.faults.values() for one in faults):
             return
         there = Leaving()
         places = far_apart({op: replace(one, start=0) for op, one in self.known.items()})
         self._add_all(there, self.turns.evaluated(places)[0], list(places.values()))
-        for name, faults in self.found.faults.items():
+        for name, faults in found.faults.items():
             sides = {one.side for one in there.faults.get(name, ())}
-            self.found.faults[name] = [replace(one, base=0) if one.side in sides else one for one in faults]
+            found.faults[name] = [replace(one, base=0) if one.side in sides else one for one in faults]
 
-    def elsewhere(self) -> None:
+    def elsewhere(self, found: Leaving) -> None:
         """The same for other blocks than block 0, as far as the block's index matters."""
-        how, found = self.kernel.launch, self.found
+        how = self.kernel.launch
         if not how.known or math.prod(how.grid) == 1:
             return
         made, guarded = self.turns.by_block()
@@ -239,12 +238,12 @@ class _Judged:
         """Whether blocks cannot stand side by side: lanes speak, and warps are not whole."""
         return threads % WARP != 0 and any(op.name in BETWEEN_LANES for op in self.turns.kernel.walk())
 
-    def counted(self) -> None:
+    def counted(self, found: Leaving) -> None:
         """Faults of accesses that run-time numbers decide upon are faults only with the least of these, too.
 
         `if t < n` may keep a kernel inside, and a loop to the turns that have room: so the caller wants it.
         """
-        grid, found, there = self.kernel.grid, self.found, Leaving()
+        grid, there = self.kernel.grid, Leaving()
         least = grid.launch(1, 1) if found.counted and grid is not None else None
         if least is not None:
             how = launch_of(self.turns.kernel, least)

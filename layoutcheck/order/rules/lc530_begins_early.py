@@ -5,7 +5,9 @@
 The kernel is launched with `use_pdl=True` (programmatic stream serialization), and no thread of it executes
 `griddepcontrol.wait`. It reads global memory, which the kernel in front of it may still write. Or it waits, and accesses a
 tensor before the wait that a kernel in front of it, launched by the same function, writes; or stores to one that this kernel
-reads. Of kernels that other functions launch nothing is known: the summary says so if there are accesses before the wait.
+reads. A warp that does not wait itself must meet one that has: at a barrier, or by an mbarrier. Of kernels that other
+functions launch nothing is known: the summary says so if there are accesses before the wait. It also says so if the kernel
+has a wait to which block 0 does not come.
 
 ## Why
 
