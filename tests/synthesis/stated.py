@@ -1,7 +1,7 @@
 """The space of a synthesis as its report states it, written a second time: layouts, deals, counts, the best.
 
 It shares the time of a plan (`machine.cost`) and the packets of cp.async.cg with the search, and nothing
-else: addresses are matrices, accesses are rows and columns, banks and sectors are counted by sets. Engines
+else: addresses are matrices, accesses are rows and columns, and the words of each bank are counted. Engines
 cp.async and universal, to registers or ldmatrix.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,6 +116,7 @@ def deals(
         yield Dealt(fast, vector, block, whole, across, whole)
 
 
+@lru_cache(maxsize=4096)
 def accesses(tile: tuple[int, int], deal: Dealt, mode: int) -> tuple[Array, Array]:
     """Rows and columns at which accesses along `mode` begin, [instruction, lane]; -1 for no lane."""
     threads = deal.along * deal.across
@@ -137,23 +139,28 @@ def accesses(tile: tuple[int, int], deal: Dealt, mode: int) -> tuple[Array, Arra
 
 
 def wavefronts(addresses: Array, width: int, op: str) -> int:
-    """The busiest bank of each phase, counted by sets; `op` is "ld", "st", "matrix" or "cp.async"."""
-    total = 0
+    """The busiest bank of each phase; `op` is "ld", "st", "matrix" or "cp.async". A word counts once in a
+    phase, but each time of cp.async."""
+    phase = {8: 16, 16: 8}.get(width, 32)
+    if op != "ld" or phase == 32:
+        return in_phases(addresses, width, phase, op == "cp.async")
     lane = np.arange(32)
-    for row in addresses:
-        phase = {8: 16, 16: 8}.get(width, 32)
-        if op == "ld" and phase < 32:
-            others = [row[lane ^ apart] for apart in (1, 2)]
-            phase *= 1 + any(bool(((row == other) | (row < 0) | (other < 0)).all()) for other in others)
-        for begin in range(0, 32, phase):
-            active = [int(at) for at in row[begin : begin + phase] if at >= 0]
-            words: Any = [at // 4 + n for at in active for n in range(max(1, width // 4))]
-            words = words if op == "cp.async" else set(words)
-            counts = [0] * 32
-            for word in words:
-                counts[word % 32] += 1
-            total += max(counts)
-    return total
+    others = np.stack([addresses[:, lane ^ apart] for apart in (1, 2)])
+    one = ((addresses == others) | (addresses < 0) | (others < 0)).all(axis=2).any(axis=0)
+    return sum(in_phases(addresses[one == twice], width, phase << twice, False) for twice in (0, 1))
+
+
+def in_phases(addresses: Array, width: int, phase: int, again: bool) -> int:
+    """The same, of instructions whose lanes go by so many at once."""
+    at = addresses.reshape(-1, phase, 1)
+    each = max(1, width // 4)
+    words = np.where(at < 0, -1, at // 4 + np.arange(each)).reshape(len(at), phase * each)
+    words.sort(axis=1)
+    counted = words >= 0
+    counted[:, 1:] &= again | (words[:, 1:] != words[:, :-1])
+    place = np.arange(len(at))[:, None] * 32 + words % 32
+    busy = np.bincount(place[counted], minlength=32 * len(at))
+    return int(busy.reshape(-1, 32).max(axis=1).sum())
 
 
 def composes(tile: tuple[int, int], deal: Dealt, laid: Laid) -> bool:

@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.evidence import head
 from tests.synthesis.test_nvidia import no_better, rows
 from tests.synthesis.test_optimal import (
-    SMALL,
+    LARGER,
     counted_alike,
     held_against_every,
     held_against_the_stated_space,
@@ -31,7 +31,7 @@ from tests.synthesis.test_optimal import (
 
 
 def space(seed: int) -> bool:
-    return held_against_every(seed, 3 * SMALL)
+    return held_against_every(seed, LARGER)
 
 
 def operands(alike: list[dict[str, Any]]) -> int:
