@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from typing import Any, NamedTuple
 
 from layoutcheck.dsl.ptx.text import LABEL, LINE, operands_of
 
-BARRIER, ENDED = -1, -2
+BARRIER, ENDED, MATRIX = -1, -2, -3
 SHARED_BYTES = 227 * 1024
 
 COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -44,6 +45,15 @@ class Memory:
             if start <= address and address + size <= start + len(run):
                 return run, address - start
         raise AssertionError(f"{size} bytes at {address:#x} are nobody's")
+
+
+class Stop(NamedTuple):
+    """Where a thread waits for others: at a BARRIER, or a MATRIX instruction of its warp."""
+
+    kind: int
+    at: int
+    registers: list[int]
+    special: dict[str, Any]
 
 
 class Program:
@@ -212,9 +222,9 @@ class Program:
                 self.thread(params, shared, memory, grid, (x, y, z), tid) for tid in range(self.threads)
             ]
             while threads:
-                at = [next(thread, None) for thread in threads]
-                assert len(set(at)) == 1, "a barrier that not all threads reach"
-                threads = threads if at[0] is not None else []
+                stops = [next(thread, None) for thread in threads]
+                assert len({stop and stop.at for stop in stops}) == 1, "a barrier that not all threads reach"
+                threads = threads if stops[0] is not None else []
 
     def thread(
         self,
@@ -224,10 +234,10 @@ class Program:
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
         tid: int,
-    ) -> Iterator[int]:
+    ) -> Iterator[Stop]:
         """Stops at every barrier."""
         registers = [0] * len(self.index)
-        special = {
+        special: dict[str, Any] = {
             "waited": int(not self.waits),
             "%tid.x": tid,
             "%tid.y": 0,
@@ -241,9 +251,9 @@ class Program:
         at = 0
         while at >= 0 and at < len(self.blocks):
             before, at = at, self.blocks[at](registers, params, shared, memory, special)
-            if at == BARRIER:
-                at = before + 1
-                yield at
+            if at in (BARRIER, MATRIX):
+                kind, at = at, before + 1
+                yield Stop(kind, at, registers, special)
 
 
 def signed(value: int, bits: int) -> int:
