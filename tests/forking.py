@@ -1,7 +1,8 @@
 """Programs as forks of one process that has imported the DSL: half a second less for each.
 
 `traced_in_forks` puts them in the place of plain processes where a test traces them; the tests of the trace
-itself do without. `printed` runs one that is not traced.
+itself do without. `run_here` does without the worker processes of `layoutcheck ci`, too. `printed` runs a
+program that is not traced.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -25,6 +27,7 @@ import pytest
 
 from layoutcheck.dsl.spool import OPTIONS, begin
 from layoutcheck.dsl.trace import CACHES
+from layoutcheck.lint import runs
 
 _MOST = 1 << 20  # bytes of a request
 
@@ -73,6 +76,37 @@ def traced_in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     _server()
     monkeypatch.setattr("layoutcheck.dsl.trace._process", Forked)
+
+
+class Here(Executor):
+    """In the place of the workers of `ci`: this process runs and judges each program when it is submitted."""
+
+    def __init__(self, _workers: int, _context: object, _begin: object, given: tuple[Any, ...]):
+        settings, stop, _, _, spare, _, self._cwd = given
+        runs._worker.update(lowering=runs._lowering(settings), settings=settings, stop=stop, spare=spare)
+
+    def submit(self, do: Callable[..., Any], /, *given: Any, **_: Any) -> Future[Any]:
+        """What it has become, which the future holds already."""
+        os.chdir(self._cwd)  # who submits it is elsewhere, and goes back
+        done: Future[Any] = Future()
+        try:
+            done.set_result(do(*given))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the process of the DSL that judged its programs; one that tests share stays."""
+        if runs._worker:
+            runs._worker.pop("lowering").close()
+            runs._worker.clear()
+
+
+@pytest.fixture
+def run_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`layoutcheck ci` starts no process but its programs, and these are forks: for what it says of them."""
+    monkeypatch.setattr("layoutcheck.dsl.trace._process", Forked)
+    monkeypatch.setattr("layoutcheck.lint.runs.ProcessPoolExecutor", Here)
 
 
 def printed(

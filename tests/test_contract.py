@@ -12,10 +12,10 @@ import pytest
 
 from layoutcheck.cli import run
 from layoutcheck.gate import CONDITIONS
-from tests.forking import traced_in_forks
+from tests.forking import run_here, traced_in_forks
 from tests.lowering import SharedLowering
 
-__all__ = ["traced_in_forks"]
+__all__ = ["run_here", "traced_in_forks"]
 
 USES = "def unused():\n    from cutlass import cute\n    cute.compile()\n"  # by its text a program of kernels
 BUILD = """\
@@ -84,6 +84,7 @@ def trace(*words: str) -> tuple[str, ...]:
     return ("trace", "--no-launch", "--no-order", *words)
 
 
+@pytest.mark.usefixtures("run_here")
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -27,7 +28,7 @@ from layoutcheck.cli import _Interrupt, run
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.observe import Built
 from layoutcheck.dsl.terminated import Terminated, sigterm_raises, unseen
-from layoutcheck.dsl.trace import trace_script
+from layoutcheck.dsl.trace import _process, trace_script
 from layoutcheck.gate import NO_GATE
 from layoutcheck.lint.cache import Cache, tool_version
 from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
@@ -40,8 +41,11 @@ from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
 from layoutcheck.tracing import Script, status, traced
 from layoutcheck.whole import MARK
+from tests.forking import Forked, run_here
 from tests.test_streams import lives, until
 from tests.thinned import thinned
+
+__all__ = ["run_here"]
 
 KERNEL = """\
 from cutlass import cute
@@ -243,13 +247,15 @@ PYTEST_ENDS = {  # a file beside the tests, of which the last fails, and what is
 _QUICK = ("conftest exits", "a test exits", "the first failure")
 
 
-def suite(folder: Path, body: str) -> Trace:
-    """A file of tests run as `ci` runs it."""
+def suite(folder: Path, body: str, process: Any = Forked) -> Trace:
+    """A file of tests run as `ci` runs it, by a fork that has imported pytest."""
     (folder / "test_it.py").write_text(f"import os, pytest\n{body}\n")
-    return trace_script(
-        "-m", ["pytest", "-q", "test_it.py"], launch=False, spread=True, cwd=str(folder),
-        output=subprocess.DEVNULL,
-    )  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("layoutcheck.dsl.trace._process", process)
+        return trace_script(
+            "-m", ["pytest", "-q", "test_it.py"], launch=False, spread=True, cwd=str(folder),
+            output=subprocess.DEVNULL,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -369,14 +375,16 @@ def test_what_a_program_leaves_among_its_events_is_told(tmp_path: Path) -> None:
     assert len(found.failures) == 6
 
 
-@pytest.mark.parametrize("whom", ["os.getpid()", "os.getppid()"])
-def test_a_process_that_a_program_stops_goes_on(tmp_path: Path, whom: str) -> None:
-    """Its own, or ours that waits for it."""
-    (tmp_path / "s.py").write_text(f"import os, signal\nos.kill({whom}, signal.SIGSTOP)\nprint('on')\n")
+def test_a_process_that_a_program_stops_goes_on(tmp_path: Path) -> None:
+    """Its own, and ours that waits for it."""
+    for whom in ("getpid", "getppid"):
+        text = f"import os, signal\nos.kill(os.{whom}(), signal.SIGSTOP)\nprint('on')\n"
+        (tmp_path / f"{whom}.py").write_text(text)
     words = ["-m", "layoutcheck", "ci", "--yes", "--workers", "1", "--no-cache", "--format", "json"]
-    (tmp_path / "pyproject.toml").write_text("[tool.layoutcheck]\nrun = ['s.py']\n")
+    (tmp_path / "pyproject.toml").write_text("[tool.layoutcheck]\nrun = ['getpid.py', 'getppid.py']\n")
     done = subprocess.run([sys.executable, *words], cwd=tmp_path, timeout=60, capture_output=True, text=True)
-    assert done.returncode == 2 and json.loads(done.stdout)["runs"][0]["failures"] == []
+    assert done.returncode == 2
+    assert [one["failures"] for one in json.loads(done.stdout)["runs"]] == [[], []]
 
 
 DAEMON = """\
@@ -398,7 +406,7 @@ def test_a_daemon_is_ended_and_told(tmp_path: Path, imports: str) -> None:
     """One that has loaded the DSL may build kernels that nobody sees."""
     if imports:
         pytest.importorskip("cutlass")
-    found = suite(tmp_path, DAEMON.format(imports=imports))
+    found = suite(tmp_path, DAEMON.format(imports=imports), _process)  # a fork has loaded the DSL
     told = [one.message for one in found.failures] if imports else list(found.notes)
     assert len(told) == 1 and told[0].startswith("a process that it left running was ended: ")
     assert bool(found.failures) == bool(imports)
@@ -491,6 +499,7 @@ def test_a_suite_that_wants_a_module_is_not_seen(tmp_path: Path, body: str, told
     assert [one.message.partition(":")[0] for one in found.failures] == told
 
 
+@pytest.mark.usefixtures("run_here")
 def test_sites_that_no_program_reached_are_told_with_the_reason(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -755,10 +764,11 @@ def test_where_processes_share_no_semaphores_it_is_said(
 def test_who_interrupts_it_keeps_the_earlier_reports(repository: Path, number: signal.Signals) -> None:
     """Programs of two processes are ended, and what is on the disk stays."""
     pytest.importorskip("cutlass")
-    (repository / "half.py").write_text(
-        "import os, time\nfrom kernels import build\n"
-        "if __name__ == '__main__':\n    open('pid', 'w').write(str(os.getpid()))\n    time.sleep(100)\n"
-    )
+    for name in ("one", "two"):
+        (repository / f"{name}.py").write_text(
+            f"import os, time\nopen('{name}', 'w').write(str(os.getpid()))\ntime.sleep(100)\n"
+        )
+    (repository / "pyproject.toml").write_text("[tool.layoutcheck]\nrun = ['one.py', 'two.py']\n")
     kept = {"--output": "found.json", "--html": "page.html", "--sarif": "log.sarif", "--junit": "junit.xml"}
     for name in kept.values():
         (repository / name).write_text(MARK)
@@ -768,16 +778,17 @@ def test_who_interrupts_it_keeps_the_earlier_reports(repository: Path, number: s
         [*command, *options], stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     deadline = time.monotonic() + 60
-    while not (repository / "pid").exists() or not (repository / "pid").read_text():
-        assert time.monotonic() < deadline, "the program does not run"
+    pids = [repository / name for name in ("one", "two")]
+    while not all(pid.exists() and pid.read_text() for pid in pids):
+        assert time.monotonic() < deadline, "the programs do not run"
         time.sleep(0.05)
     process.send_signal(number)
     said = process.communicate(timeout=20)[1]
     assert process.returncode == 128 + number and said.splitlines()[-1] == f"error: ended by {number.name}"
     assert {(repository / name).read_text() for name in kept.values()} == {MARK}
     assert list(repository.glob(".layoutcheck-*")) == []
-    while Path("/proc", (repository / "pid").read_text()).exists():
-        assert time.monotonic() < deadline, "the program still runs"
+    while any(Path("/proc", pid.read_text()).exists() for pid in pids):
+        assert time.monotonic() < deadline, "a program still runs"
         time.sleep(0.05)
 
 
