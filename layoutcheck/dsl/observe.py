@@ -103,6 +103,7 @@ class NotLaunched:
     """
 
     calls = left_out = building = 0
+    __ptx__ = __cubin__ = __mlir__ = None  # what the DSL says where it was not asked to keep them
 
     def __init__(self, told: Calls | None = None) -> None:
         self._told = told

@@ -290,3 +290,12 @@ def test_a_result_is_like_a_tensor_that_was_given_one_for_each_name(
     assert names["found"] == [(2, 3), (2, 3), 0, (2, 3), (2, 3), True]
     assert names["turns"] == [0, 1, 0]  # what the program decides by it goes both ways
     assert NotLaunched.left_out - before == 9
+
+
+def test_what_is_not_compiled_has_no_code_to_show() -> None:
+    """As the DSL's own functions without the option that keeps it."""
+    made = NotLaunched()
+    assert (made.__ptx__, made.__cubin__, made.__mlir__) == (None, None, None)
+    assert made.kernel.anything is made
+    with pytest.raises(AttributeError):
+        _ = made.__wrapped__
