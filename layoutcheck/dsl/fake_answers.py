@@ -61,7 +61,8 @@ def answer(torch: Any, capability: tuple[int, int], sms: int) -> None:
         total_memory=140 << 30, warp_size=32, max_threads_per_multi_processor=2048, L2_cache_size=50 << 20,
         shared_memory_per_block=49152, shared_memory_per_block_optin=232448,
         shared_memory_per_multiprocessor=233472,
-        regs_per_multiprocessor=65536, is_integrated=0, is_multi_gpu_board=0, gcnArchName="",
+        regs_per_multiprocessor=65536, is_integrated=0, is_multi_gpu_board=0, gcnArchName="", uuid="",
+        clock_rate=1980000, memory_clock_rate=3201000, memory_bus_width=6144,  # kHz and bits, an H200's
     )  # fmt: skip
     stream = _Anything()
     _Anything.device = torch.device("cuda", 0)

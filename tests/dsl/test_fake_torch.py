@@ -66,6 +66,8 @@ print(two.to(0, torch.float16).dtype, many.isfinite().all().item())
 two.record_stream(torch.cuda.current_stream())
 assert two.get_device() == 0 and two.to("meta").get_device() == -1
 assert torch.cuda.get_device_name() == "NVIDIA H200"  # benchmarks divide by the peak rate of a name
+of = torch.cuda.get_device_properties(0)  # plots name the peak
+assert of.memory_clock_rate * 1e3 * 2 * of.memory_bus_width / 8 > 4.5e12 and of.clock_rate and of.uuid == ""
 assert str(torch.cuda.current_stream().device) == "cuda:0"  # tvm_ffi.use_torch_stream reads it
 from concurrent.futures import ThreadPoolExecutor
 with ThreadPoolExecutor() as threads:
