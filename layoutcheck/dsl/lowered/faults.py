@@ -28,6 +28,7 @@ from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.shared_bounds import addressing, leaving
 from layoutcheck.dsl.lowered.views import SharedViews
 from layoutcheck.machine.arch import parse_arch
+from layoutcheck.machine.sectors import sectors
 from layoutcheck.rules.lc302_uncoalesced import scattered
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
@@ -55,6 +56,8 @@ def addresses(
         kind = _kind(side, op)
         if kind not in KNOWN or (kind != "static" and not op.reached):
             continue
+        if kind == "uniform" and side.space == "gmem":
+            side = _apart(side)
         ours = side.space == "gmem" and any(object_of(one, side.side == "dst") in guessed for one in op.once)
         called = None
         if ours or (kind == "arguments" and _wastes(side)):
@@ -75,6 +78,14 @@ def _side(side: SideCost, kind: str) -> LoweredSide:
         side.ideal_wavefronts, side.ways, side.worst, side.sectors, side.ideal_sectors, side.bytes_used,
         lanes,
     )  # fmt: skip
+
+
+def _apart(side: SideCost) -> SideCost:
+    """The side without what lanes cost that copy the same bytes to several lines (cp.async past L1).
+
+    It rests on a number of ours that they do: a gather beyond the length that was taken reads row 0 alone.
+    """
+    return side._replace(sectors=int(sectors(side.addresses, side.width_bits).sectors.sum()))
 
 
 def _as_called(side: SideCost, kernel: Kernel, tag: str, arch: str) -> SideCost | None:

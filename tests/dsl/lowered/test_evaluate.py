@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutcheck.dsl.lowered import read
+from layoutcheck.analysis.cost import accesses_cost
+from layoutcheck.copies.moves import Access
+from layoutcheck.dsl.lowered import faults, read
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp
 from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir import without_locations
@@ -360,3 +365,21 @@ def test_locations_are_left_out() -> None:
     assert without_locations(text) == f"{start}, %y: i32):\n{end}\n}}) : () -> ()"
     with pytest.raises(InputError):
         without_locations('^bb0(%x: i32 loc("a":\n')
+
+
+@pytest.mark.parametrize(("kind", "sectors"), [("static", 16), ("uniform", 4)])
+def test_that_rows_are_one_is_no_cost_where_a_number_of_ours_says_so(
+    kind: str, sectors: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gather beyond the length that was taken: four rows of shared memory are copied from row 0."""
+    lanes = np.arange(32, dtype=np.int64)
+    src = Access("cp.async", "gmem", 16, 16 * (lanes % 8)[None])
+    dst = Access("cp.async", "smem", 16, 16 * lanes[None])
+    side = accesses_cost((src,), (dst,), bypass_l1=True).sides[0]
+    assert (side.sectors, side.ideal_sectors) == (16, 4)
+    monkeypatch.setattr(faults, "side_costs", lambda *_: iter([side]))
+    monkeypatch.setattr(faults, "_kind", lambda *_: kind)
+    monkeypatch.setattr(faults, "_faults", lambda *_: ())
+    kernel: Any = SimpleNamespace(launch=SimpleNamespace(tensors={}))
+    one: Any = SimpleNamespace(reached=True, once=(), threads=32, tag="")
+    assert [each.sectors for each in faults.addresses(None, kernel, one, "sm_90a").sides] == [sectors]
