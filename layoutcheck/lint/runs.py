@@ -283,7 +283,7 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
         if other and not any(one.kind == "ended" for one in found.failures):
             note = f"kernels that ask for {other} were built for it"
             again = run(other)
-            found = without_refusals(replace(found, skipped=())).merged(
+            found = without_refusals(replace(found, skipped=()), case.arch).merged(
                 replace(again, notes=(note, *again.notes))
             )
     return found, time.monotonic() - start

@@ -26,17 +26,30 @@ def other_arch(trace: Trace, arch: str) -> str:
         wanted = wanted_arch(one.message) if one.kind in _OF_THE_ARCH else ""
         if wanted and wanted != arch:
             return wanted
-    if trace.kernels or trace.failures:
+    if trace.kernels or (trace.failures and not _complains(trace, arch)):
         return ""
-    named = {each for _, reason in trace.skipped for each in _named(reason)}
-    return "" if arch in named else min(named, key=lambda one: int(one.strip("sm_af")), default="")
+    said = [one.message for one in trace.failures] or [reason for _, reason in trace.skipped]
+    named = {each for words in said for each in _named(words)}
+    return "" if arch in named else min(named, key=_number, default="")
 
 
-def without_refusals(trace: Trace) -> Trace:
-    """The trace without the failures that say that kernels are for another architecture."""
+def without_refusals(trace: Trace, arch: str) -> Trace:
+    """The trace of a run for `arch` without the failures that say that kernels are for another one."""
+    if _complains(trace, arch):
+        return replace(trace, failures=())
     left = (one for one in trace.failures if not (one.kind in _OF_THE_ARCH and wanted_arch(one.message)))
     notes = (one for one in trace.notes if not one.startswith("this kernel is for another architecture"))
     return replace(trace, failures=tuple(left), notes=tuple(notes))
+
+
+def _complains(trace: Trace, arch: str) -> bool:
+    """Whether a program ended before its first kernel with one error, which names other architectures."""
+    said = [set(_named(one.message)) if one.kind == "raised" else set() for one in trace.failures]
+    return len(said) == 1 and bool(said[0]) and arch not in said[0] and not trace.kernels
+
+
+def _number(arch: str) -> int:
+    return int(arch.strip("sm_af"))
 
 
 def _named(reason: str) -> Iterable[str]:

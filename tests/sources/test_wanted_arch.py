@@ -10,6 +10,7 @@ from layoutcheck.sources.wanted_arch import other_arch, wanted_arch, without_ref
 ONE_OF = "DSLUserCodeError: error: expects arch to be one of [base_dsl.Arch.sm_100a, base_dsl.Arch.sm_100f]"
 ONE = "DSLUserCodeError: error: expects arch to be sm_90a, but got sm_100a --> a.py:3"
 KERNELS = (Kernel("k", "sm_90a", 1),)
+WANTS = TraceFailure("raised", "RuntimeError: GEMM requires SM100/SM110/SM120. Got 9.0.")
 
 
 @pytest.mark.parametrize(("said", "arch"), [(ONE_OF, "sm_100a"), (ONE, "sm_90a"), ("expects sm_100a", "")])
@@ -30,6 +31,11 @@ def test_an_error_names_it(said: str, arch: str) -> None:
         (Trace(skipped=(("t", "two cards"),)), ""),
         (Trace(kernels=KERNELS, skipped=(("t", "SM100"),)), ""),
         (Trace(failures=(TraceFailure("raised", "KeyError"),), skipped=(("t", "SM100"),)), ""),
+        (Trace(failures=(WANTS,)), "sm_100a"),
+        (Trace(kernels=KERNELS, failures=(WANTS,)), ""),
+        (Trace(failures=(WANTS, TraceFailure("raised", "KeyError"))), ""),
+        (Trace(failures=(TraceFailure("raised", "for SM90 and SM100"),)), ""),
+        (Trace(failures=(TraceFailure("test", WANTS.message),)), ""),
     ],
 )
 def test_a_program_asks_for_another(trace: Trace, other: str) -> None:
@@ -40,5 +46,7 @@ def test_what_was_refused_for_the_architecture_goes() -> None:
     kept = TraceFailure("raised", "KeyError: 'sm_100a'")
     told = TraceFailure("uncompiled", ONE_OF)
     notes = ("this kernel is for another architecture: --arch sm_100a", "more")
-    left = without_refusals(Trace(kernels=KERNELS, failures=(told, kept), notes=notes))
+    left = without_refusals(Trace(kernels=KERNELS, failures=(told, kept), notes=notes), "sm_90a")
     assert left == Trace(kernels=KERNELS, failures=(kept,), notes=("more",))
+    assert without_refusals(Trace(failures=(WANTS,)), "sm_90a") == Trace()
+    assert without_refusals(Trace(failures=(WANTS,)), "sm_100a").failures == (WANTS,)
