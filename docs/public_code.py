@@ -68,8 +68,10 @@ Run in part: cudnn-frontend (two files of tests), Liger-Kernel, helion, ao, MSLK
 (tests of CuTe kernels), slinoss (one file, without order), sonic-moe (400 s), machete (one file),
 nvfp4moe (three files and one benchmark), attention-gym (eleven files), nvfp4_attn_kernel, tokenspeed (its
 package for MLA), cutlass_learninig and gr_decode_atten (one run of twelve); KernelAgent and kernels-community
-without lowered addresses and order, in their last runs. Eight false alarms were met in the rows from
-{first_fresh} on, and mended.
+without lowered addresses and order, in their last runs; the forks of FlashAttention and quack (the tests of
+what they add, or as far as 100 to 200 s a program went). Nine false alarms were met in the rows from
+{first_fresh} on, and mended. zfan2356/quack and sgl-attn
+use names that DSL 4.8.1 does not have any more: three kernels of one, none of the other.
 
 {repositories}
 
