@@ -60,7 +60,7 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     """
     if folding.is_binary(text):
         return []
-    text = folding.quiet(text)
+    text = folding.quiet(folding.alone(text))
     folded = folding.fold(text)
     found = _answers(text, folded, place)
     return [_addressed(found[0], folded), *found[1:]] if found else []

@@ -68,7 +68,12 @@ def of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place:
         _of_script(remedy.removeprefix(". ").rstrip(". "), where),
         _quoted(said),
         where,
-        (*_tensors(folded), *context.refusals(folded), *demands.broken(refused.message(said))),
+        (
+            *refused.product(folded),
+            *_tensors(folded),
+            *context.refusals(folded),
+            *demands.broken(refused.message(said)),
+        ),
     )
 
 
@@ -139,7 +144,7 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
     if entry in tables.DSL:
         facts += devices.too_old(folded)
         reason = refused.reason(folded[match.start() : match.end() + MOST_QUOTED])
-        facts = (reason, *facts) if reason else facts
+        facts = (*((reason,) if reason else ()), *refused.product(folded[match.start() :]), *facts)
     return facts
 
 

@@ -102,6 +102,24 @@ _ORDINARY = re.compile(
 )
 
 
+# What a program prints because of an error, and warnings of its packages: neither says what is wrong.
+_BESIDE = re.compile(
+    r"(?m)^[^\n]{0,200}\bdestroy_process_group\(\) was not called[^\n]*$|^ninja: build stopped[^\n]*$"
+    r"|^[^\s:]+\.py:[0-9]+: (?:Future|Deprecation|User|Runtime|Pending\w+)Warning: [^\n]*(?:\n[ \t]+[^\n]*)?$"
+    r"|^(?:=+ short test summary info =+|FAILED \S+::\S+(?: - \w+)?|=+ [0-9]+ failed[^\n]*=+)$"
+)
+_FEWEST = 8  # words of a line that says something by itself
+_SAYING = re.compile(
+    rf"(?m)^(?!\s*(?:File \"|Traceback|FAILED|\S+/)).*?(?:\b[A-Za-z]{{2,}}\b[^\w\n]+){{{_FEWEST}}}"
+)
+
+
+def alone(text: str) -> str:
+    """A short text without what only follows from its error, and warnings beside it, where it says something by itself."""
+    rest = _BESIDE.sub("", text) if len(text) < HEAD else text
+    return rest if _SAYING.search(rest) else text
+
+
 def quiet(text: str) -> str:
     """A log without its ordinary lines, where others of it tell an error; a short text as it is."""
     lines = text.splitlines()

@@ -15,11 +15,13 @@ from layoutcheck.algebra import (
     Layout,
     composition,
     crd2idx,
+    inttuple,
     logical_divide,
     parse_layout,
     parse_tile,
     parse_tree,
 )
+from layoutcheck.algebra.inttuple import rank, wrap
 from layoutcheck.algebra.modes import leaves
 from layoutcheck.catalogue import meanings, operand_types, reasons
 from layoutcheck.catalogue.entry import EVALUATE, TRACE
@@ -262,6 +264,36 @@ def reason(text: str) -> str | None:
             return error.message
         return _unmerged(layout, result) if "?" in found["layout"] else None
     return None
+
+
+_MEMREF = re.compile(r"!cute\.memref<[^\"]{1,200}\"(?P<layout>[^\"]{1,200})\">")
+_FRAGMENTS = ("D", "VMN"), ("A", "VMK"), ("B", "VNK")
+
+
+def product(text: str) -> tuple[str, ...]:
+    """Which of M, N and K differ in the fragments of a cute.gemm whose operation the text holds, and where."""
+    _, _, operation = text.partition('"cute.gemm"')
+    printed = [one["layout"] for one in _MEMREF.finditer(operation)][: len(_FRAGMENTS)]
+    if len(printed) < len(_FRAGMENTS):
+        return ()
+    sizes: dict[str, dict[str, str]] = {}
+    for (name, modes), layout in zip(_FRAGMENTS, printed, strict=True):
+        try:
+            shape = parse_layout(layout).shape
+        except InputError:
+            return ()
+        if rank(shape) != len(modes):
+            return (
+                f"{name} has {rank(shape)} modes, {layout.partition(':')[0]}, and not ({','.join(modes)})",
+            )
+        for mode, extent in zip(modes, wrap(shape), strict=True):
+            sizes.setdefault(mode, {})[name] = str(inttuple.product(extent))
+    told = [
+        f"{mode} is {', '.join(f'{count} in {one}' for one, count in sizes.get(mode, {}).items())}"
+        for mode in "MNK"
+        if len(set(sizes.get(mode, {}).values())) > 1
+    ]
+    return (f"{' and '.join(told)} (in instructions, as the fragments count them)",) if told else ()
 
 
 def _unmerged(layout: Layout, result: object) -> str | None:

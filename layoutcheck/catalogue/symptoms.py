@@ -36,6 +36,7 @@ _SETTLED = re.compile(
     rf"(?i)\b(?:no longer|never|not?|n't|without(?! an?\b)|0|zero|free of|instead of|fix(?:es|ed)|mend(?:s|ed)|resolv(?:es|ed)|solv(?:es|ed)|avoid(?:s|ed)?|prevent(?:s|ed)?)(?: (?:an?|the|this|that|any|more|further|such|shared|global|local|memory|smem|longer)){{0,3}} {_TROUBLES}(?! (?:message|code|is|text))\b"
     rf"|\b{_TROUBLES}(?: (?:is|are|was|were|has been|have been|being|all|now|after that)){{0,2}} {_OVER}\b|\b(?:with|after|once|now that|since) (?:the |that |this |its )?(?:\w+ )?{_TROUBLES} {_OVER}\b"
     r"|\b(?:\w*check|compute-sanitizer|memcheck) (?:reports?|finds?|shows?|is|sees?) (?:0|no|zero|clean|silent|nothing)(?: \w+)?\b"
+    r"|[\u274c\u2705\u2717\u2713] ?\w+ ?:"  # a label of code
     r"|\bcu[A-Z]\w+(?:\(\))? (?:\w+ ){0,2}?(?:succeed(?:s|ed)|success\w*|CUDA_SUCCESS|passes|passed|works|is fine)\b"
     r"|\b(?:stuck|freezes?|stall\w*) (?:at|around|below|near) (?:about |only |~)?[0-9]"
 )  # a trouble that is told to be over, or to be none

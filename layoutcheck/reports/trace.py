@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.check import Report
 from layoutcheck.digits import many
@@ -34,6 +34,10 @@ _COMPILED = ("legal", "slow")  # what only holds for copies of kernels that comp
 _MOST_CALLERS = 3
 _MOST_REASONS = 8
 _NO_LAUNCH = ": the launch fails: "
+_LESS_SHARED = (
+    "A tile, its stages, or what stands beside them has to be smaller: `layoutcheck resources` counts"
+)
+_HEADED = ("said: ", "found: ", "what helps: ")
 _MOST_WORDS = 600  # characters of the compiler's own
 
 
@@ -109,12 +113,14 @@ def _cause(cause: Cause, judged: JudgedTrace, style: Style) -> Iterator[str]:
 
 def _refused(one: TraceFailure, style: Style) -> Iterator[str]:
     """A kernel that does not compile, as a finding: the compiler's words, and what they mean if known."""
-    finding = refusal(one)
-    yield style.verdict("rejected") + style(f"[{finding.code}]: {finding.title}", "bold")
+    finding, told = refusal(one), _told(one)
+    first = style.verdict("rejected") + style(f"[{finding.code}]: ", "bold")
+    yield from style.wrap(style(finding.title, "bold"), "  ", first)
     if finding.path:
         yield f"  --> {finding.path}:{finding.line}{f':{finding.column}' if finding.column else ''}"
-    yield ""
-    yield from style.wrap(finding.message, "  ")
+    for part in told.parts:
+        yield ""
+        yield from style.wrap(part, "    " if part.startswith(_HEADED) else "  ", "  ")
 
 
 def failed(failure: TraceFailure) -> str:
@@ -136,19 +142,40 @@ def meaning(failure: TraceFailure) -> str:
 
 def refusal(one: TraceFailure) -> Located:
     """What the compiler says of a kernel, at its line."""
+    where, told = one.where, _told(one)
+    path = Path(os.path.relpath(where.file)).as_posix() if where is not None and where.file else ""
+    place = (path, where.line, max(1, where.column)) if where is not None and path else ("", 0, 0)
+    return Located(told.code, "rejected", told.title, " ".join(told.parts), *place)
+
+
+class _Told(NamedTuple):
+    """What is told of a kernel that the compiler refuses; its `parts` are paragraphs."""
+
+    code: str
+    title: str
+    parts: tuple[str, ...]
+
+
+def _told(one: TraceFailure) -> _Told:
+    """What a refusal means: by the words of one copy's verifier, by the catalogue, else in its own words."""
+    from layoutcheck.sources.messages import explain
+    from layoutcheck.sources.other_errors import python_errors
+
+    words = " ".join(one.message.split())
+    kernel, limit, said = words.partition(_NO_LAUNCH)
+    if limit:  # of our own counting
+        return _Told("LC100", f"{limit[2:]}{said}", (f"The kernel is {kernel}. {_LESS_SHARED}.",))
+    copied = next(filter(None, (explain(said) for said, _ in python_errors(one.message))), None)
+    if copied:
+        return _Told(copied.code, copied.title, (f"said: {words[:_MOST_WORDS]}", copied.meaning))
     from layoutcheck.catalogue import answers  # a fifth of a second, which a trace without an error is spared
 
     known = answers(one.message)
-    where = one.where
-    path = Path(os.path.relpath(where.file)).as_posix() if where is not None and where.file else ""
-    place = (path, where.line, max(1, where.column)) if where is not None and path else ("", 0, 0)
-    words = " ".join(one.message.split())
-    if known:
-        words = f"{words[:_MOST_WORDS]} {known[0].cause} {known[0].remedy}."
-        return Located(known[0].entry.rule or "LC100", "rejected", known[0].title, words, *place)
-    launched = _NO_LAUNCH not in words
-    title = "the compiler does not compile this kernel" if launched else "this kernel cannot be launched"
-    return Located("LC100", "rejected", title, words, *place)
+    if not known:
+        return _Told("LC100", "the compiler does not compile this kernel", (words,))
+    first = known[0]
+    parts = [f"said: {first.quote}", first.cause, *(f"found: {fact}" for fact in first.facts)]
+    return _Told(first.entry.rule or "LC100", first.title, (*parts, f"what helps: {first.remedy}."))
 
 
 def render_json(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:

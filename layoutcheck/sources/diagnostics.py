@@ -55,7 +55,9 @@ _END = re.compile(
     r"|\n\s*(?:File\s|Traceback|During handling|error\b|FAILED\b|ERROR\b|[\w.]*(?:Error|Exception)\b)"
 )
 _QUOTED_ATOM = re.compile(r"'(!cute_nvgpu\.atom\.[^']{1,400})'")
-_NAMED_LAST = re.compile(r".*?meet requirement \([0-9]+ bits\) of atom '[^']{1,400}'")  # prose may follow
+_NAMED_LAST = re.compile(
+    r".*?(?:meet requirement \([0-9]+ bits\) of atom '[^']{1,400}'|predShape: [0-9(),?]+)"
+)  # prose may follow
 # a message's words
 _BEFORE = re.compile(r"^(?:.*?\berror:)?\s*(?:unknown:)?\s*(?:\W?cute\.\w+\W?\s+(?:op\s+)?)?")
 _FEW_LINES, _LONGEST = 6, 1000  # of a message without its operation; characters
@@ -162,10 +164,10 @@ def _alone(text: str) -> Diagnostic | None:
 
 def _catalogued(text: str) -> list[Answer]:
     """The answers of the first reading in which more than a general entry answers; else of the first."""
-    from layoutcheck.catalogue import answers  # a fifth of a second, which traces do not need
+    from layoutcheck.catalogue import answers, folding  # a fifth of a second, which traces do not need
 
     best: list[Answer] = []
-    for reading in readings(text):
+    for reading in readings(folding.alone(text)):
         found = answers(reading)
         if not best or (_specific(found) and not _specific(best)):
             best = found  # of readings that both tell something the first is the most faithful

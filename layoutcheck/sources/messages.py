@@ -18,8 +18,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 
 SHOW_TYPES = (
-    "Run it again with CUTE_DSL_SHOW_STACKTRACE=1 and paste everything: the message then holds the types. "
-    "Or run it under `layoutcheck trace --no-launch`, which needs no GPU"
+    "`layoutcheck trace --no-launch SCRIPT` sees them, judges the copy and needs no GPU. Or run the "
+    "program with CUTE_DSL_SHOW_STACKTRACE=1 and paste everything: the message then holds the types"
 )
 PRINT_THEM = (
     "print(src) and print(dst) before the line, and give what they print: "
@@ -300,10 +300,33 @@ def _with_numbers(meaning: str, message: str, facts: dict[str, Any]) -> str:
         if _MATRIX.search(message)
         else ""
     )
-    return rows + meaning.format(bytes=max(1, bits // 8), elements=max(1, bits // width))
+    return (
+        _proved(int(facts.get("have", 0)), bits, width if atom else 0, narrower=not rows)
+        + rows
+        + meaning.format(bytes=max(1, bits // 8), elements=max(1, bits // width))
+    )
 
 
-_LAYOUT = re.compile(r"!cute\.layout<\"([^\":]{1,300}):")
+def _proved(have: int, need: int, width: int, *, narrower: bool) -> str:
+    """What an alignment of `have` bits comes from, in elements of `width` bits; "" where it tells nothing.
+
+    `narrower` says whether the copy could move fewer bits at once.
+    """
+    if not (width and have) or have % width:
+        return ""
+    if have == width:
+        return (
+            "A single element's alignment is all that is known: the vector runs along a mode of another "
+            "stride than 1 (values laid along the wrong mode, a transposed view), or nothing is promised. "
+        )
+    return (
+        f"Addresses are known to be multiples of {have // 8} bytes, {have // width} elements: a stride or "
+        f"offset, so often a row's pitch, is no multiple of {need // width} elements. Pad it"
+        f"{f', or move {have} bits at once' if narrower else ''}. "
+    )
+
+
+_LAYOUT = re.compile(r"!cute\.(?:composed_)?layout<\"(?:S<[0-9,]+>o[^\"()]{1,20}o)?([^\":]{1,300}):")
 
 
 def _differing(message: str) -> str:

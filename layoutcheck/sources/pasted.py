@@ -63,6 +63,7 @@ _COURTESY = re.compile(
     r"|\n\s*\n\s*(?:any (?:ideas?|help|hints?|suggestions?)|thanks?|thank you)\b[^\n]{0,60}\s*\Z"
 )
 _QUOTE = re.compile(r"(?:> ?)+(?!>)")  # of mail and GitHub, where nearly every line has it
+_QUOTED = re.compile(r"> ?[\w\[({=:'\"/*+-]")
 _LOGGER = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
 
 # What terminals, test runners, loggers and CI systems put before a line; tried again until none fits.
@@ -212,12 +213,16 @@ def _meant(escape: re.Match[str]) -> str:
 
 
 def _unquoted(lines: list[str]) -> list[str]:
-    """The lines without the ">" of a quotation, where all but a few have it."""
+    """The lines without the ">" of a quotation, where nearly all have it, or some that follow one another."""
     filled = [line for line in lines if line.strip() and not line.startswith("```")]
     marked = sum(line.startswith(">") and not line.startswith(">>>") for line in filled)
-    if not marked or marked < 0.8 * len(filled):
-        return lines
-    return [_QUOTE.sub("", line, count=1) if line.startswith(">") else line for line in lines]
+    every = bool(marked) and marked >= 0.8 * len(filled)
+    out: list[str] = []
+    for at, line in enumerate(lines):
+        beside = any(map(_QUOTED.match, (*lines[max(0, at - 1) : at], *lines[at + 1 : at + 2])))
+        quoted = line.startswith(">") and (every or (beside and _QUOTED.match(line)))
+        out.append(_QUOTE.sub("", line, count=1) if quoted else line)
+    return out
 
 
 def _unled(lines: list[str]) -> list[str]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from layoutcheck.catalogue import answers, installed, raised, refused
@@ -207,3 +209,25 @@ def test_modes_of_run_time_extents_that_follow_one_another_are_named() -> None:
     found = refused.reason(said.format(192))
     assert found is not None and "the result is (256,192):(1,256)" in found and "cute.size(layout)" in found
     assert "the result is" not in (refused.reason(said.format(200)) or "")
+
+
+GEMM = "'cute.gemm' op refuses note: \"cute.gemm\"(%1, %2, %3) : (!cute.tiled_mma<x>, {}) -> ()"
+
+
+@pytest.mark.parametrize(
+    ("shapes", "said"),
+    [
+        (("((2,2),2,4)", "((2,2,2),2,4)", "((2,2),2,4)"), ("N is 4 in D, 2 in B",)),
+        (("(4,2,2)", "(8,4,4)", "(4,2,8)"), ("M is 2 in D, 4 in A and K is 4 in A, 8 in B",)),
+        (("(4,2,2)", "(8,2,4)", "(4,2,4)"), ()),
+        (("(4,2,2)", "(8,2,4,3)", "(4,2,4)"), ("A has 4 modes, (8,2,4,3), and not (V,M,K)",)),
+        (("(4,2,2)", "(8,?,4)", "(4,2,4)"), ("M is 2 in D, ? in A",)),
+        (("(4,2,2)", "(8,2,4)"), ()),
+    ],
+)
+def test_which_extents_of_a_gemm_differ(shapes: tuple[str, ...], said: tuple[str, ...]) -> None:
+    strides = {shape: re.sub(r"[0-9?]+", "0", shape) for shape in shapes}
+    printed = ", ".join(f'!cute.memref<f16, rmem, align<16>, "{one}:{strides[one]}">' for one in shapes)
+    told = refused.product(GEMM.format(printed))
+    assert tuple(one.partition(" (in")[0] for one in told) == said
+    assert refused.product(printed) == ()

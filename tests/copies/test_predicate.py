@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (messages as they are printed)
 """Which mode a predicate has too much, in words."""
 
 from __future__ import annotations
@@ -35,6 +36,36 @@ def test_a_message_without_types_tells_the_mode() -> None:
     assert known is not None and "by which the data is sliced" in known.meaning
     cut = explain(words[:-4])
     assert cut is not None and "by which" not in cut.meaning
+
+
+@pytest.mark.parametrize(
+    ("have", "atom", "said", "never"),
+    [
+        (16, "simt_async_copy<f16, cache = always, 128 b>", "A single element's alignment", "a row's pitch"),
+        (64, "simt_async_copy<f16, cache = always, 128 b>", "8 bytes, 4 elements", "A single element's"),
+        (64, "simt_async_copy<f16, cache = always, 128 b>", "Pad it, or move 64 bits at once. ", ""),
+        (64, 'ldsm<val_type = f16, mode = <"(8,8)">>', "is no multiple of 8 elements. Pad it. ", "at once"),
+        (
+            8,
+            "simt_async_copy<f16, cache = always, 128 b>",
+            "The compiler believes types",
+            "element's alignment is",
+        ),
+    ],
+)
+def test_an_alignment_says_what_it_comes_from(have: int, atom: str, said: str, never: str) -> None:
+    words = f"src ptr alignment ({have} bits) does not meet requirement (128 bits) of atom '!cute_nvgpu.atom.{atom}'"
+    known = explain(words)
+    assert known is not None and said in known.meaning and (not never or never not in known.meaning)
+
+
+def test_a_swizzled_layout_that_is_no_tile_is_compared_with_it() -> None:
+    known = explain(
+        "expected top-level shape equivalence between the SMEM layout and the CTA V-map, but got "
+        "'!cute.composed_layout<\"S<3,4,3> o 0 o (128,64):(64,1)\">' and '!cute.layout<\"(64,64):(1@0,1@1)\">'"
+    )
+    assert known is not None
+    assert known.meaning.startswith("Mode 0 is 128 (128 elements) in the shared layout and 64 (64 elements)")
 
 
 def test_an_operation_whose_operands_are_left_out_is_read() -> None:

@@ -163,6 +163,8 @@ def test_of_two_errors_of_gpus_both_are_answered() -> None:
         ("load: 50%|##   | 1/2 [00:01<00:01, 2.0it/s]\nerror: x", "error: x"),
         ("\u2018cute.copy\u2019 op \u201cx\u201d", "'cute.copy' op \"x\""),
         ("Compiling 1/10\rerror: x", "error: x"),
+        ("I get\n> error: a long\n> message\nany idea?", "I get\nerror: a long\nmessage\nany idea?"),
+        ("I get\n>       assert x\nE  is false", "I get\n>       assert x\nis false"),
         ("step 1 loss 2.5\rstep 2 loss 2.25\rTraceback", "step 2 loss 2.25\nTraceback"),
         ('Traceback\r  File "a.py"\r  File "b.py"', 'Traceback\n  File "a.py"\n  File "b.py"'),
         (f"weights {'a0' * 1101} error: x", f"weights {'a0' * 100}... error: x"),
