@@ -109,11 +109,11 @@ def _block(chosen: Path, source: Source, arch: str, block: int, before: Accuracy
         elif step.kind == "round" and held is not None:
             target = fmt(step.argument)
             if not holds(target, held):
-                now, held = _rounded(size, now.allowed, target), target
+                now, held = rounded(size, now.allowed, target), target
         elif step.kind == "add":
             summed = source.result(block, summed=True)
             earlier = 0.0 if before is None else before.allowed
-            now = _rounded(summed, now.allowed + earlier, fmt(step.argument))
+            now = rounded(summed, now.allowed + earlier, fmt(step.argument))
         else:
             now, held = _product(step, source, arch, block, formats_a)
     return now
@@ -133,7 +133,8 @@ def _product(
     return Accuracy(source.result(block, summed=False), error), target
 
 
-def _rounded(size: Any, inner: Any, target: Format) -> Accuracy:
+def rounded(size: Any, inner: Any, target: Format) -> Accuracy:
+    """The accuracy after one more rounding to a format; inf where it may overflow."""
     inner = np.where(size + inner > target.largest, np.inf, inner)
     return Accuracy(size, inner, target.unit_roundoff, bounds.low(target))
 

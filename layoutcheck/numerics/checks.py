@@ -40,21 +40,26 @@ def assert_within(
     found = of_arrays(case.steps, case.a[None], case.b[None], arch, order)
     assert found.exact is not None
     exact, allowed = found.exact[0], np.broadcast_to(found.allowed, found.exact.shape)[0]
-    with np.errstate(invalid="ignore"):
-        error = np.abs(case.actual - exact)
-    outside = ~(error <= allowed)
-    if not outside.any():
-        return
-    with np.errstate(over="ignore"):
+    outside, worst, told = _outside(case.actual, exact, allowed)
+    if worst is not None:
+        why = _explained(case, exact, allowed, outside)
+        raise AssertionError(
+            f"{int(outside.sum())} of {exact.size} outputs are outside the bound of {case.steps} on {arch}\n"
+            f"{told}\n  {why}"
+        )
+
+
+def _outside(actual: Floats, exact: Floats, allowed: Floats) -> tuple[np.ndarray, int | None, str]:
+    """Which outputs leave their bound; the row of the worst, None where none does; what is said of it."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(actual - exact)
+        outside = ~(error <= allowed)
         share = np.where(np.isnan(error), np.inf, error / np.maximum(allowed, 5e-324))
-    worst = np.unravel_index(int(np.argmax(np.where(outside, share, -1.0))), exact.shape)
-    i, j = int(worst[0]), int(worst[1])
-    why = _explained(case, exact, allowed, outside)
-    raise AssertionError(
-        f"{int(outside.sum())} of {exact.size} outputs are outside the bound of {case.steps} on {arch}\n"
-        f"  worst: [{i}, {j}] is {case.actual[i, j]:.9g}, exactly {exact[i, j]:.9g}: "
-        f"off by {error[i, j]:.3g}, allowed {allowed[i, j]:.3g}\n  {why}"
-    )
+    if not outside.any():
+        return outside, None, ""
+    i, j = divmod(int(np.argmax(np.where(outside, share, -1.0))), exact.shape[1])
+    told = f"  worst: [{i}, {j}] is {actual[i, j]:.9g}, exactly {exact[i, j]:.9g}: "
+    return outside, i, f"{told}off by {error[i, j]:.3g}, allowed {allowed[i, j]:.3g}"
 
 
 def assert_bits(actual: Any, a: Any, b: Any, *, path: str | None = None, arch: str = "sm_90a") -> None:
@@ -117,20 +122,12 @@ def assert_attention(
     for head, (got, *operands) in enumerate(zip(*tensors, strict=True)):
         found = of_attention(steps, operands[0], operands[1], operands[2], factor, keep)
         assert found.exact is not None
-        with np.errstate(invalid="ignore"):
-            error = np.abs(got - found.exact)
-        outside = ~(error <= found.allowed)
-        if outside.any():
-            share = np.where(np.isnan(error), np.inf, error / np.maximum(found.allowed, 5e-324))
-            i, j = (
-                int(x) for x in np.unravel_index(int(np.argmax(np.where(outside, share, -1.0))), got.shape)
-            )
-            why = _lost_keys(got[i], operands, i, factor, keep, found.allowed[i])
+        outside, worst, told = _outside(got, found.exact, found.allowed)
+        if worst is not None:
+            why = _lost_keys(got[worst], operands, worst, factor, keep, found.allowed[worst])
             raise AssertionError(
                 f"{int(outside.sum())} of {got.size} outputs of head {head} are outside the bound of"
-                f" {steps}\n"
-                f"  worst: [{i}, {j}] is {got[i, j]:.9g}, exactly {found.exact[i, j]:.9g}: "
-                f"off by {error[i, j]:.3g}, allowed {found.allowed[i, j]:.3g}\n  {why}"
+                f" {steps}\n{told}\n  {why}"
             )
 
 

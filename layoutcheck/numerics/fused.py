@@ -33,14 +33,14 @@ Not covered: softmax without a maximum, Q scaled before its rounding, soft caps,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from layoutcheck.errors import InputError
 from layoutcheck.numerics import bounds
-from layoutcheck.numerics.accuracy import Accuracy, of_arrays
+from layoutcheck.numerics.accuracy import Accuracy, of_arrays, rounded
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import F32_UNIT, Sums
 from layoutcheck.numerics.data import generator
@@ -188,11 +188,9 @@ def _product(steps: Attention, weights: Floats, v: Floats, lift: Floats, rescali
 
 
 def _stored(exact: Floats, inner: Floats, output: Format) -> Accuracy:
-    size = np.abs(exact)
     if output.name == "f32":
-        return Accuracy(size, inner, exact=exact)
-    inner = np.where(size + inner > output.largest, np.inf, inner)
-    return Accuracy(size, inner, output.unit_roundoff, bounds.low(output), exact)
+        return Accuracy(np.abs(exact), inner, exact=exact)
+    return replace(rounded(np.abs(exact), inner, output), exact=exact)
 
 
 def _kept(q: Floats, k: Floats, v: Floats, keep: Any) -> Any:

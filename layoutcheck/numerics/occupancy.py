@@ -41,33 +41,19 @@ class Device:
     barriers: int | None = None
 
 
-def _device(
-    name: str,
-    arch: str,
-    count: int,
-    smem: int,
-    cta: int,
-    threads: int,
-    ctas: int,
-    barriers: int | None = None,
-) -> Device:
-    return Device(name, arch, count, smem * 1024, cta * 1024, threads, ctas, barriers=barriers)
-
-
+_KIB = 1024
 DEVICES = {
     device.name: device
     for device in (
-        Device(
-            "V100", "sm_70", 80, 96 * 1024, 96 * 1024, 2048, 32, smem_unit_bytes=256, reserved_smem_bytes=0
-        ),
-        Device("T4", "sm_75", 40, 64 * 1024, 64 * 1024, 1024, 16, smem_unit_bytes=256, reserved_smem_bytes=0),
-        _device("A100", "sm_80", 108, 164, 163, 2048, 32),
-        _device("A10", "sm_86", 72, 100, 99, 1536, 16),
-        _device("L40S", "sm_89", 142, 100, 99, 1536, 24),
-        _device("H100", "sm_90", 132, 228, 227, 2048, 32, barriers=64),
-        _device("H200", "sm_90", 132, 228, 227, 2048, 32, barriers=64),
-        _device("B200", "sm_100", 148, 228, 227, 2048, 32, barriers=64),
-        _device("RTX 5090", "sm_120", 170, 100, 99, 1536, 24, barriers=24),
+        Device("V100", "sm_70", 80, 96 * _KIB, 96 * _KIB, 2048, 32, 256, 0),
+        Device("T4", "sm_75", 40, 64 * _KIB, 64 * _KIB, 1024, 16, 256, 0),
+        Device("A100", "sm_80", 108, 164 * _KIB, 163 * _KIB, 2048, 32),
+        Device("A10", "sm_86", 72, 100 * _KIB, 99 * _KIB, 1536, 16),
+        Device("L40S", "sm_89", 142, 100 * _KIB, 99 * _KIB, 1536, 24),
+        Device("H100", "sm_90", 132, 228 * _KIB, 227 * _KIB, 2048, 32, barriers=64),
+        Device("H200", "sm_90", 132, 228 * _KIB, 227 * _KIB, 2048, 32, barriers=64),
+        Device("B200", "sm_100", 148, 228 * _KIB, 227 * _KIB, 2048, 32, barriers=64),
+        Device("RTX 5090", "sm_120", 170, 100 * _KIB, 99 * _KIB, 1536, 24, barriers=24),
     )
 }
 

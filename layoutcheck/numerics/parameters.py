@@ -84,20 +84,8 @@ TABLE: dict[tuple[int, str, str], Known] = {
 FLOOR_BELOW_NORMAL = {70: 5, 75: 6, 80: 6, 89: 6, 90: 7, 100: 7, 120: 7}
 _PACKED_FLOOR_BELOW = 13  # mmasim: -139 under f32
 
-_FAMILY = {
-    70: 70,
-    72: 70,
-    75: 75,
-    80: 80,
-    86: 80,
-    87: 80,
-    89: 89,
-    90: 90,
-    100: 100,
-    103: 100,
-    120: 120,
-    121: 120,
-}
+_MODELLED = (70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 120, 121)
+_FAMILY = {number: max(one for one in FLOOR_BELOW_NORMAL if one <= number) for number in _MODELLED}
 NARROW = ("f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN")
 _FP8 = NARROW[:2]
 

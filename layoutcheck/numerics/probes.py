@@ -110,50 +110,26 @@ def conclusions(chosen: Sequence[Probe], answers: Raw, accumulator: Format) -> d
     """What the published battery's answers say in words, for the cases that are among `chosen`."""
     got = dict(zip((probe.name for probe in chosen), accumulator.decode(answers).tolist(), strict=True))
 
-    def about(names: Sequence[str], yes: bool, one: str, other: str) -> Iterator[str]:
-        if all(name in got for name in names):
-            yield one if yes else other
-
-    add5 = [f"fix.add5.{i}" for i in range(5)]
-    ulps = [got.get(name, 0.0) for name in add5]
+    add5 = tuple(f"fix.add5.{i}" for i in range(5))
     smaller, larger = got.get("mono.1+", 0.0), got.get("mono.2+", 0.0)
     carry = [got.get(f"carry.{i}") for i in range(1, 5)]
-    rounded = ("rnd.tie_odd", "rnd.tie_odd-")
     step = 2.0**-23
-    told = {
-        "subnormals": about(["sub.1"], got.get("sub.1") == 2.0**-22, "kept", "flushed to zero"),
-        "order of additions": about(
-            add5, len(set(ulps)) == 1, "none: every place of the largest term gives one result", "seen"
-        ),
-        "rounding of the sum": about(
-            rounded,
-            got.get(rounded[0]) == 1 + step,
-            "towards zero (a tie on an odd last bit stays)",
-            "to nearest",
-        ),
-        "normalisation": about(
-            ["norm.add"], got.get("norm.add") == 1 + step, "once, at the end", "between additions too"
-        ),
-        "carry bits": about(
-            ["carry.1", "carry.5"],
-            carry == [4 + 2.0**-21] * 4 and got.get("carry.5") == 8,
-            "at least three",
-            "fewer than three",
-        ),
-        "monotone": about(
-            ["mono.1+", "mono.2+"],
-            larger >= smaller,
-            "not refuted here",
-            "no: a larger c gives a smaller sum (mono.1+, mono.2+)",
-        ),
-        "rounding to f16": about(
-            ["rnd.f16"],
-            got.get("rnd.f16") == 2.0**-24,
-            "to nearest, by the instruction itself",
-            "towards zero",
-        ),
-    }
-    return {key: word for key, words in told.items() for word in words}
+    told = (
+        ("subnormals", ("sub.1",), got.get("sub.1") == 2.0**-22, "kept", "flushed to zero"),
+        ("order of additions", add5, len({got.get(name, 0.0) for name in add5}) == 1,
+         "none: every place of the largest term gives one result", "seen"),
+        ("rounding of the sum", ("rnd.tie_odd", "rnd.tie_odd-"), got.get("rnd.tie_odd") == 1 + step,
+         "towards zero (a tie on an odd last bit stays)", "to nearest"),
+        ("normalisation", ("norm.add",), got.get("norm.add") == 1 + step,
+         "once, at the end", "between additions too"),
+        ("carry bits", ("carry.1", "carry.5"), carry == [4 + 2.0**-21] * 4 and got.get("carry.5") == 8,
+         "at least three", "fewer than three"),
+        ("monotone", ("mono.1+", "mono.2+"), larger >= smaller,
+         "not refuted here", "no: a larger c gives a smaller sum (mono.1+, mono.2+)"),
+        ("rounding to f16", ("rnd.f16",), got.get("rnd.f16") == 2.0**-24,
+         "to nearest, by the instruction itself", "towards zero"),
+    )  # fmt: skip
+    return {key: one if yes else other for key, names, yes, one, other in told if got.keys() >= set(names)}
 
 
 def summary(found: Sequence[Unit]) -> dict[str, list[str]]:

@@ -31,21 +31,22 @@ class Rule:
         return markdown.page(self.code, self.name, self.severity, self.summary, self.doc, flagged, clean)
 
 
-def _rule(code: str, name: str, severity: str, summary: str, flagged: str, clean: str, doc: str) -> Rule:
-    """The rule; `flagged` and `clean` are the words after `layoutcheck numerics`."""
+def _rule(severity: str, flagged: str, clean: str, doc: str) -> Rule:
+    """The rule of a page that begins `CODE name: summary`; its examples follow `layoutcheck numerics`."""
     words, twin = (tuple(shlex.split(f"numerics {text}")) for text in (flagged, clean))
-    return Rule(code, name, severity, summary, inspect.cleandoc(doc), words, twin)
+    first, _, rest = inspect.cleandoc(doc).partition("\n")
+    label, _, summary = first.partition(": ")
+    code, _, name = label.partition(" ")
+    return Rule(code, name, severity, summary, rest.strip(), words, twin)
 
 
 _RULES = (
     _rule(
-        "LC401",
-        "different-roundings",
         "wrong",
-        "two paths round at different places, and their results differ beyond the tolerance.",
         "path cute-f32f16f16f32 torch-f16-matmul-f32-add",
         "path cute-f32f16f16f32-rounded torch-f16-matmul-f32-add",
-        """
+        """LC401 different-roundings: two paths round at different places, and their results differ beyond the tolerance.
+
         ## What it means
 
         Two implementations of one sum are compared, and their steps differ. For example, one rounds a product
@@ -68,16 +69,14 @@ _RULES = (
 
         If you want both roundings, compare each with the exact result under a derived tolerance
         (`layoutcheck numerics tol`), not one with the other. Or state your own with `--rtol` and `--atol`.
-        """,
+        """,  # noqa: E501
     ),
     _rule(
-        "LC402",
-        "bit-equality-test",
         "wrong",
-        "the tolerance is below one step of the output, so it tests bit equality.",
         "tol -K 512 --in f16 --out f16 --atol 1e-2 --rtol 0",
         "tol -K 512 --in f16 --out f16 --atol 0.01 --rtol 1e-3",
-        """
+        """LC402 bit-equality-test: the tolerance is below one step of the output, so it tests bit equality.
+
         ## What it means
 
         At every output of the sample, the next number of the output's format is farther away than the
@@ -102,13 +101,11 @@ _RULES = (
         """,
     ),
     _rule(
-        "LC403",
-        "blind-tolerance",
         "note",
-        "the tolerance cannot see a missing product.",
         "tol -K 4096 --in f16 --out f32 --atol 0 --rtol 1e-3",
         "tol -K 512 --in f16 --out f32 --atol 0 --rtol 1e-4",
-        """
+        """LC403 blind-tolerance: the tolerance cannot see a missing product.
+
         ## What it means
 
         At half of the outputs or more, one typical product is smaller than the tolerance and half a step of
@@ -132,13 +129,11 @@ _RULES = (
         """,
     ),
     _rule(
-        "LC404",
-        "tolerance-below-bound",
         "wrong",
-        "the tolerance is smaller than the error that a correct kernel may have.",
         "tol -K 4096 --in f16 --out f32 --atol 1e-6 --rtol 1e-6",
         "tol -K 4096 --in f16 --out f32 --atol 0.8 --rtol 0",
-        """
+        """LC404 tolerance-below-bound: the tolerance is smaller than the error that a correct kernel may have.
+
         ## What it means
 
         The tensor core's own arithmetic may leave the tolerance. The finding is `wrong` if the model leaves
@@ -162,16 +157,14 @@ _RULES = (
         ## How to silence it
 
         A `note` never fails a run. Do not silence a `wrong`: correct kernels fail under this tolerance.
-        """,
+        """,  # noqa: E501
     ),
     _rule(
-        "LC405",
-        "narrow-accumulator",
         "note",
-        "the accumulator keeps fewer bits than its type promises.",
         "tol -K 4096 --in e4m3 --out f32 --unit wgmma.m64n8k32.f32.e4m3",
         "tol -K 4096 --in e4m3 --out f32 --unit mma.m16n8k32.f32.e4m3",
-        """
+        """LC405 narrow-accumulator: the accumulator keeps fewer bits than its type promises.
+
         ## What it means
 
         The instruction writes f32 registers, but fewer significant bits than f32's 24: FP8 through Hopper's
@@ -196,13 +189,11 @@ _RULES = (
         """,
     ),
     _rule(
-        "LC406",
-        "not-this-hardware",
         "wrong",
-        "the hardware returns other bits than the model.",
         "probe mma.m16n8k16.f32.f16 --arch sm_80 --gpu",
         "probe mma.m16n8k16.f32.f16 --arch sm_90a --gpu",
-        """
+        """LC406 not-this-hardware: the hardware returns other bits than the model.
+
         ## What it means
 
         The GPU ran the probes (`numerics probe --gpu`, `numerics path --gpu`) and returned other bits than

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector
+from layoutcheck.dsl.observe import Loaded
 from layoutcheck.operands import check_operands
 from layoutcheck.sources.traced import Frame
 
@@ -166,3 +169,22 @@ def test_reports_on_order_stand_as_their_kernels_do(monkeypatch: pytest.MonkeyPa
     trace, slow = judged(monkeypatch, 14.0, 5.0, first=5.0)
     assert [one for one in slow.took if "order" in one] == ["order 1", "order 0"]
     assert trace.orders == ("order 0", "order 1")
+
+
+def test_what_was_imported_is_left_once_and_behind_each_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is ended, or ends itself, has no last word."""
+    files = ["/a.py"]
+    monkeypatch.setattr(spool, "_named", set())
+    monkeypatch.setattr(spool, "imported", files.copy)
+    monkeypatch.setattr(spool, "reads", lambda: ["$HOME"])
+    spool._imports(str(tmp_path))
+    spool._imports(str(tmp_path))
+    files.append("/b.py")
+    spool._test(str(tmp_path), "test_it.py::test", ValueError("no"), 0)
+    files.append("/c.py")
+    spool._record(str(tmp_path), Loaded("kernel.so"))
+    left = list(spool.read(tmp_path))
+    assert [event["kind"] for event in left] == ["imported", "test", "imported", "loaded", "imported"]
+    assert [event["files"] for event in left[::2]] == [["/a.py", "$HOME"], ["/b.py"], ["/c.py"]]

@@ -351,6 +351,16 @@ def test_the_number_in_a_sum_changes_where_it_is_given(pitch: str, strategy: str
     assert edited(text, copy, strategy) == lines
 
 
+def test_nothing_less_than_nothing_is_added() -> None:
+    copy = lc.check(
+        "(64,64):(64,1)", "(64,64):(132,1)", "cp.async", bits=128, dtype="f16", thr="(16,8):(8,1)",
+        val="(1,8)",
+    ).copy  # fmt: skip
+    text = PADDED.replace("PITCH", "wide + 4").replace("VALUES", "cute.make_layout((1, 8))")
+    whole = "    return cute.make_layout((rows, cols), stride=(64, 1))"
+    assert edited(text, copy, "match-layout") == [whole]
+
+
 def test_values_along_the_other_mode_are_written_in_the_programs_words() -> None:
     copy = lc.check(
         "(64,64):(64,1)", "(64,64):(72,1)", "cp.async", bits=128, dtype="f16", thr="(16,8):(8,1)",

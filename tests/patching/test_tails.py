@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 import layoutcheck as lc
+from layoutcheck.patching.advice import _objection
 from layoutcheck.patching.cuts import cut_of
-from layoutcheck.patching.edit import apply
+from layoutcheck.patching.edit import Edit, apply
 from layoutcheck.patching.predicates import guarded, reused
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
@@ -178,6 +180,12 @@ def test_as_many_bytes_are_those_of_the_same_blocks() -> None:
     state = State(Trace((seen(Path("k.py"), (ALL, 8, 8), (TAIL, 4, 4)), seen(Path("k.py"), (ALL, 8, -1)))))
     assert state.inside([("k.py", 2)]) == {ALL: (16, -1), TAIL: (4, 4)}
     assert Edited({}, state, {}, state).keeps([("k.py", 2)], [("k.py", 2)], state) == ""
+
+
+def test_a_way_without_the_copy_is_none() -> None:
+    gone, texts = State(Trace(())), {"k.py": "cute.copy(a, s, d)\n"}
+    edited = Edited(texts, gone, {"k.py": "\n"}, gone)
+    assert _objection(edited, (Edit("k.py", 0, 18, ""),), cast(Any, None)) == "the copy is gone"
 
 
 # ---- whole programs ----
