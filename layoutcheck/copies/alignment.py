@@ -101,7 +101,7 @@ def _mod(index: Int, extent: Int) -> Int:
     """index mod extent with the divisor that the DSL keeps (see the module's text), not the best one."""
     if isinstance(index, int) and isinstance(extent, int):
         return index % extent
-    if index == 0 or extent == 1:
+    if index == 0:
         return 0
     if isinstance(index, Dynamic) and isinstance(extent, int):
         if index.divisor % extent == 0:

@@ -53,7 +53,7 @@ def padded(extents: Sequence[int], strides: Sequence[int], vector: int) -> list[
         old = out[i]
         if old > 1:
             out[i] = _round(max(old, reach) if old >= was else old, vector) if extents[i] > 1 else old
-        if extents[i] > 1 and old > 0:
+        if old > 0:
             was, reach = max(was, old * extents[i]), max(reach, out[i] * extents[i])
     return out
 

@@ -23,6 +23,7 @@ from layoutcheck.atoms.tma.plan import descriptor
 from layoutcheck.atoms.tmem_spcompress import TmemLoadSPCompress
 from layoutcheck.atoms.tmem_spcompress.compiler import operands
 from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.alignment import _split
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.offsets import TooLarge
 from layoutcheck.copies.plan import vectors
@@ -167,3 +168,8 @@ def test_lines_without_words_come_to_an_end() -> None:
     assert not list(read_lines(BytesIO(b"\n" * MAX_EMPTY)))
     with pytest.raises(InputError, match=f"{MAX_EMPTY} empty lines"):
         list(read_lines(BytesIO(b"\n" * (MAX_EMPTY + 1))))
+
+
+def test_the_index_of_a_run_time_element_leaves_no_rest_in_what_divides_it() -> None:
+    assert _split(Dynamic(8), (4, 5)) == (0, Dynamic(2))
+    assert _split(Dynamic(2), (4, 5)) == (Dynamic(2), Dynamic(1))

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from layoutcheck.check import check
+from layoutcheck.fixes import times
 from layoutcheck.fixes.match_layout import own_side
-from layoutcheck.fixes.pad_pitch import _padded
+from layoutcheck.fixes.pad_pitch import _padded, padded
 from layoutcheck.fixes.regroup import _one_vector
 from layoutcheck.fixes.tma import _draft
 from layoutcheck.sources.request import build
@@ -58,3 +59,12 @@ def test_a_change_of_the_tile_concerns_every_use_of_it(kind: str, changed: bool)
     new = parse_memref(str(smem).replace("(64,1)", "(1,64)")) if changed else replace(smem, align_bytes=2048)
     note = _draft(copy, kind.removeprefix("tma_"), copy.side(other), new, copy.tma, ("a",)).note
     assert note == ("a; for every use of the tile" if changed else "a")
+
+
+def test_a_pitch_is_as_far_apart_as_what_is_below_it_now_takes() -> None:
+    assert padded([4, 8, 2], [1, 5, 40], 4) == [1, 8, 64]
+    assert padded([4, 1, 2], [1, 7, 40], 4) == [1, 7, 40]  # nothing is stepped over
+
+
+def test_costs_differ_by_halves_of_the_least() -> None:
+    assert [times(cost, 10) for cost in (10, 14.9, 15, 22.4, 22.5)] == [0, 0, 1, 1, 2]

@@ -145,3 +145,19 @@ def test_a_batch_needs_32_lanes() -> None:
 
 def test_the_examples_in_the_text() -> None:
     assert doctest.testmod(banks).failed == 0
+
+
+@given(accesses())
+@settings(max_examples=150, deadline=None)
+def test_what_is_served_takes_as_many_wavefronts_as_are_counted(
+    access: tuple[list[int | None], int, str],
+) -> None:
+    lanes, width, op = access
+    at = banks.warp_addresses(lanes, width, "sm_90")
+    turns = [max(map(len, phase)) for phase in banks.served(at, width, op)]
+    assert sum(turns) == banks.wavefronts(at[None], width, op).wavefronts[0]
+
+
+def test_a_lane_that_is_off_has_no_part_in_a_conflict_of_the_last_bank() -> None:
+    found = shared_wavefronts([124, 252, *[None] * 30], 32)
+    assert (found.wavefronts, found.banks, found.lanes) == (2, (31,), (0, 1))

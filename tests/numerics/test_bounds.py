@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -126,3 +128,14 @@ def test_a_paths_results_are_within_its_accuracy(steps: str, order: str) -> None
         assert (error <= found.allowed).all()
         assert np.isfinite(found.allowed).any()
         assert (error > 1e-4 * found.allowed).any()
+
+
+def test_every_split_costs_an_addition_and_the_first_one_nothing() -> None:
+    u = unit("mma.m16n8k16.f32.f16", "sm_90a")
+    rate, sums = bounds.rates(u), Sums(1.0, 64.0, 1.0)
+    exact = replace(rate, joins=0.0)
+    assert bounds.any_order(rate, 64, sums) > bounds.any_order(exact, 64, sums)
+    assert bounds.any_order(rate, 16, sums) == bounds.any_order(exact, 16, sums)
+    adds = bounds.Rates(0.0, 0.0, 2.0**-126, 2.0**127, length=16, adds=2.0**-24)
+    step = bounds.Step(0.0, 1.0, 1.0, 1.0, 1.0)
+    assert bounds.running(adds, iter([step])) == 0 < bounds.running(adds, iter([step, step]))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutcheck.errors import InputError
-from layoutcheck.numerics.formats import FORMATS, Format, exponents, fmt, round_to, ulp
+from layoutcheck.numerics.formats import FORMATS, ZERO_EXPONENT, Format, exponents, fmt, round_to, ulp
 
 NUMPY = {"f16": np.float16, "f32": np.float32}
 SMALL = [name for name, format_ in FORMATS.items() if format_.bits <= 16]
@@ -107,3 +107,8 @@ def test_unusable_arrays_and_names_are_input_errors() -> None:
         fmt("f8E8M0FNU")
     with pytest.raises(InputError, match="unknown rounding"):
         round_to(np.array(1.0), FORMATS["f16"], "RU")
+
+
+def test_what_is_not_finite_has_the_exponent_of_zero() -> None:
+    found = exponents(np.array([np.inf, -np.inf, np.nan, 0.0, 1.0, 2.0**-30]), FORMATS["f16"])
+    assert found.tolist() == [*[ZERO_EXPONENT] * 4, 0, -14]

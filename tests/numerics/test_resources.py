@@ -133,3 +133,11 @@ def test_registers_are_read_from_a_cubin() -> None:
 def test_what_is_no_cubin_is_an_input_error(data: bytes) -> None:
     with pytest.raises(InputError, match="no cubin"):
         registers(data)
+
+
+def test_registers_that_no_compiler_gives_are_refused_before_the_launch() -> None:
+    """The header's occupancy knows 256 a thread."""
+    asked = {"inputs": "f16", "stages": 1, "threads": 128, "ctas": 1}
+    assert resources(gemm(tile=(128, 255, 64), **asked))["registers_lower_bound"] == 255
+    with pytest.raises(InputError, match=r"does not fit on H200 \(registers\): 128 threads of 256 registers"):
+        resources(gemm(tile=(128, 256, 64), **asked))
