@@ -145,6 +145,7 @@ def test_tilers_apply_mode_by_mode() -> None:
     assert str(composition(a, (Layout(4), Layout(2, 2)))) == "(4,2):(8,2)"
     assert str(composition(a, (None, 4))) == "(8,4):(8,1)"
     assert str(composition(L("((4,2),8):((1,4),8)"), ((2, 2), Layout(4, 2)))) == "((2,2),4):((1,4),16)"
+    assert str(composition(a, (1, 4))) == "(1,4):(0,1)"
     assert composition(a, None) == a
     assert str(composition(L("(4,8):(1,5)"), Dynamic())) == "(?,?):(1,5)"
     with pytest.raises(InputError, match="more than the 2"):

@@ -23,10 +23,12 @@ from layoutcheck.atoms.tma.plan import descriptor
 from layoutcheck.atoms.tmem_spcompress import TmemLoadSPCompress
 from layoutcheck.atoms.tmem_spcompress.compiler import operands
 from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.atoms.universal.execution import plan as universal_plan
 from layoutcheck.copies.alignment import _split
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.lanes import lane_offsets, matrix_iterations
 from layoutcheck.copies.offsets import TooLarge
-from layoutcheck.copies.plan import vectors
+from layoutcheck.copies.plan import kept, surplus, vectors
 from layoutcheck.errors import InputError
 from layoutcheck.machine.canonical import Decision
 from layoutcheck.machine.canonical.described import first_wrong
@@ -173,3 +175,45 @@ def test_lines_without_words_come_to_an_end() -> None:
 def test_the_index_of_a_run_time_element_leaves_no_rest_in_what_divides_it() -> None:
     assert _split(Dynamic(8), (4, 5)) == (0, Dynamic(2))
     assert _split(Dynamic(2), (4, 5)) == (Dynamic(2), Dynamic(1))
+
+
+def into_registers(src: str, dst: str) -> Copy:
+    return build(
+        src=src, dst=dst, atom="universal", bits=128, dtype="f16", src_space="gmem", dst_space="rmem"
+    )[0]
+
+
+@pytest.mark.parametrize(("layout", "spare", "starts", "pieces"), [
+    ("(12):(1)", 4, [0, 8], [True, True, True, False]),  # nobody reads the last half
+    ("((8,2)):((1,4))", 0, [0, 4], [True, False, True, True]),  # the second vector writes it again
+])  # fmt: skip
+def test_what_nobody_reads_of_a_vector_is_not_loaded(
+    layout: str, spare: int, starts: list[int], pieces: list[bool]
+) -> None:
+    copy = into_registers(layout, layout)
+    assert isinstance(copy.atom, UniversalCopy) and surplus(copy) == spare
+    plan = universal_plan(copy, copy, copy.atom)
+    left = kept(plan, copy.dst, spare)
+    assert (left.dst_at.tolist(), left.pieces.tolist()) == (starts, pieces)
+    guarded = kept(plan._replace(pred=np.zeros(2, np.int64)), copy.dst, spare)  # the later one may not happen
+    assert guarded.pieces.tolist() == [True, True, True, spare == 0]
+
+
+def test_elements_of_less_than_a_byte_have_no_surplus() -> None:
+    copy = build(
+        src="(12):(1)", dst="(12):(1)", atom="universal", bits=64, dtype="f4E2M1FN", src_space="gmem",
+        dst_space="rmem",
+    )[0]  # fmt: skip
+    assert surplus(copy) == 0
+
+
+def test_a_warps_atom_has_whole_warps_and_as_many_iterations_as_both_sides() -> None:
+    copy = build(
+        src='!cute.memref<f16, smem, align<128>, "((8,1),2):((1,0),64)">',
+        dst='!cute.memref<f16, rmem, align<32>, "((8,1),3):((1,0),8)">',
+        atom="ldmatrix.x4",
+    )[0]
+    assert [at.tolist() for at in matrix_iterations(copy)] == [[0, 64], [0, 8]]
+    assert lane_offsets(copy, "dst", 64).shape == (2, 32)
+    with pytest.raises(InputError, match="48 threads are not whole warps"):
+        lane_offsets(copy, "dst", 48)
