@@ -80,7 +80,6 @@ def _cause(analysis: Analysis, side: str, need: int, promises: Sequence[Promise]
 
 
 RULE = make_rule(
-    __doc__,
     "rejected",
     find,
     flagged={

@@ -47,7 +47,6 @@ def _text(analysis: Analysis) -> str:
 
 
 RULE = make_rule(
-    __doc__,
     "rejected",
     find,
     flagged={

@@ -71,10 +71,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    __doc__,
-    "rejected",
-    find,
-    flagged=TMA | {"tiler": "(64,32)"},
-    twin={"tiler": "(64,64)"},
-)
+RULE = make_rule("rejected", find, flagged=TMA | {"tiler": "(64,32)"}, twin={"tiler": "(64,64)"})

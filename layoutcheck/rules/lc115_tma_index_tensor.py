@@ -42,7 +42,6 @@ def find(analysis: Analysis) -> Findings:
 _INDEX = '!cute.memref<i32, gmem, align<4>, "({n},256):(1,0)">'
 
 RULE = make_rule(
-    __doc__,
     "rejected",
     find,
     flagged={

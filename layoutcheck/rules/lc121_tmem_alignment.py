@@ -32,7 +32,6 @@ _SRC = '!cute.memref<f32, tmem, align<{}>, "(((32,16),1),1):(((1,65536),0),0)">'
 _DST = '!cute.memref<f32, rmem, align<32>, "((16,1),1):((1,0),0)">'
 
 RULE = make_rule(
-    __doc__,
     "rejected",
     find,
     flagged={

@@ -30,7 +30,6 @@ def find(analysis: Analysis) -> Findings:
 _DST = '!cute.memref<f8E8M0FNU, tmem, align<16>, "(((32,16,4),1),1):(((262144,1,8388608),0),0)">'
 
 RULE = make_rule(
-    __doc__,
     "rejected",
     find,
     flagged={

@@ -37,7 +37,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "rejected",
     find,
     flagged={

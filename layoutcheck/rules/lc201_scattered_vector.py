@@ -64,7 +64,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=CP_ASYNC | {"dst": '!cute.memref<bf16, smem, align<128>, "(8):(64)">'},

@@ -93,7 +93,6 @@ def _cause(analysis: Analysis, side: str) -> tuple[tuple[int, ...] | None, str]:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -45,7 +45,6 @@ def _lead(analysis: Analysis) -> str:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

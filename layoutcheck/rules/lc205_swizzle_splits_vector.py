@@ -93,7 +93,6 @@ def _clean(plain: Copy, analysis: Analysis, side: str, src_base: int, dst_base: 
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

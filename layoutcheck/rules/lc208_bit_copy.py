@@ -40,7 +40,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=CP_ASYNC | {"dst": '!cute.memref<f16, smem, align<128>, "(8):(1)">', "atom": "universal"},

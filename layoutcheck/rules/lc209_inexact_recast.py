@@ -97,7 +97,6 @@ def _torn(analysis: Analysis, side: str, memref: Memref, original: Memref) -> Fi
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -55,7 +55,6 @@ def _uneven(tiling: Tiling) -> bool:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -64,7 +64,6 @@ def _registers(atom: MatrixAtom) -> int:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -75,7 +75,6 @@ def _cause(analysis: Analysis, side: str) -> tuple[str, str, str]:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -52,10 +52,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    __doc__,
-    "wrong",
-    find,
-    flagged=BULK | {"expect_bytes": 256},
-    twin={"expect_bytes": 128},
-)
+RULE = make_rule("wrong", find, flagged=BULK | {"expect_bytes": 256}, twin={"expect_bytes": 128})

@@ -50,10 +50,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    __doc__,
-    "wrong",
-    find,
-    flagged=BULK | {"block": 32},
-    twin={"block": 1},
-)
+RULE = make_rule("wrong", find, flagged=BULK | {"block": 32}, twin={"block": 1})

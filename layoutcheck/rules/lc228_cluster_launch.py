@@ -48,7 +48,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "note",
     find,
     flagged=BULK | {"src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">', "atom": "bulk.s2s"},

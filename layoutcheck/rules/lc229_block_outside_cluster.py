@@ -57,7 +57,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=BULK | {"atom": "bulk.g2s.multicast", "cluster": 2, "mcast_mask": "0b101"},

@@ -64,7 +64,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=TMA | {"src": '!cute.memref<bf16, gmem, align<2>, "(256,256):(256,1)">'},

@@ -99,7 +99,6 @@ def _of_coordinates(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=TMA | {"src": '!cute.memref<bf16, gmem, align<16>, "(256,250):(250,1)">'},

@@ -66,7 +66,6 @@ def _of_tiles(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=TMA | {"src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(1,256)">'},

@@ -56,7 +56,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,4>, "(64,64):(64,1)">'},

@@ -62,7 +62,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<8>, "(64,64):(64,1)">'},

@@ -51,7 +51,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, "(64,7):(7,1)">'},

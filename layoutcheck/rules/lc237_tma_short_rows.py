@@ -58,7 +58,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,32):(32,1)">'},

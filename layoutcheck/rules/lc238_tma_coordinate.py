@@ -49,7 +49,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, "(64,12):(12,1)">', "coord": "(0,1)"},

@@ -105,7 +105,6 @@ def _cause(analysis: Analysis, found: WholeTma) -> tuple[str, int | str, str]:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

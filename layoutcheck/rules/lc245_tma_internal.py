@@ -64,7 +64,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

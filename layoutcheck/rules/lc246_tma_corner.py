@@ -91,7 +91,6 @@ def _empty(analysis: Analysis, found: WholeTma, bad: Violation) -> Finding:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=IM2COL | {"im2col": "filter=(3,3,1) dilation=(9,1,1)"},

@@ -58,7 +58,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged=IM2COL | {"im2col": "filter=(3,1,1) padding=(16,0,0) dilation=(16,1,1)", "coord": "(0,2)"},

@@ -47,7 +47,6 @@ _SRC = '!cute.memref<f32, tmem, align<16>, "(((32,32),1),{}):(((1,65536),0),{})"
 _DST = '!cute.memref<f32, rmem, align<32>, "((32,1),2):((1,0),32)">'
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -50,7 +50,6 @@ def find(analysis: Analysis) -> Findings:
 _DST = '!cute.memref<f32, rmem, align<32>, "((32,1),1):((1,0),0)">'
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -45,7 +45,6 @@ def find(analysis: Analysis) -> Findings:
 _SRC = '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((1,65536),0),0)">'
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

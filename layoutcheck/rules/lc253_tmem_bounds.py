@@ -46,7 +46,6 @@ _DST = '!cute.memref<f32, rmem, align<32>, "((128,1),{}):((1,0),128)">'
 _SRC = '!cute.memref<f32, tmem, align<16>, "(((128,32),1),{}):(((1,65536),0),128)">'
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -61,7 +61,6 @@ _SRC = '!cute.memref<bf16, tmem, align<16>, "(((8,32),1),2):(((1,131072),0),{})"
 _DST = '!cute.memref<bf16, rmem, align<32>, "((8,1),2):((1,0),8)">'
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

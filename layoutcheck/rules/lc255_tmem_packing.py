@@ -50,7 +50,6 @@ _SRC = '!cute.memref<f16, tmem, align<16>, "(((16,32),1),1):((({},131072),0),0)"
 _DST = '!cute.memref<f16, rmem, align<32>, "((16,1),1):((1,0),0)">'
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -57,7 +57,6 @@ def find(analysis: Analysis) -> Findings:
 _SRC = '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "((((32,1,1),4),1),4):((((1,1,1),0),0),32)">'
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -50,7 +50,6 @@ def find(analysis: Analysis) -> Findings:
 _SRC = '!cute.memref<f32, gmem, align<16>, "((4,1),(4,2)):((1,0),(4,16))">'
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -50,7 +50,6 @@ BLACKWELL = 100  # sm_100
 _DST = '!cute.memref<f32, rmem, align<32>, "((32,1),1):((1,0),0)">'
 
 RULE = make_rule(
-    __doc__,
     "note",
     find,
     flagged={

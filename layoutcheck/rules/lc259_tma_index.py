@@ -119,7 +119,6 @@ def _place(analysis: Analysis, found: WholeTma) -> _Bad | None:
 _SMEM = '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'
 
 RULE = make_rule(
-    __doc__,
     "wrong",
     find,
     flagged={

@@ -55,7 +55,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "note",
     find,
     flagged={

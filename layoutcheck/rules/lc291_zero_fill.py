@@ -36,7 +36,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "note",
     find,
     flagged={

@@ -115,7 +115,6 @@ def _advice(better: SwizzleResult | None) -> str:
 
 
 RULE = make_rule(
-    __doc__,
     "slow",
     find,
     flagged={

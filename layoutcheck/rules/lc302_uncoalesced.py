@@ -74,7 +74,6 @@ def uncoalesced(side: SideCost) -> Finding:
 
 
 RULE = make_rule(
-    __doc__,
     "slow",
     find,
     flagged={

@@ -118,7 +118,6 @@ def _along(tile: Memref, fast: int) -> Memref:
 
 
 RULE = make_rule(
-    __doc__,
     "slow",
     find,
     flagged={

@@ -61,7 +61,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "slow",
     find,
     flagged={

@@ -56,7 +56,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "slow",
     find,
     flagged={

@@ -83,7 +83,6 @@ def readings(swizzle: Swizzle, element_bits: int) -> Iterator[tuple[Swizzle, str
 
 
 RULE = make_rule(
-    __doc__,
     "slow",
     find,
     flagged={

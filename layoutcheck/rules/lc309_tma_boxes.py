@@ -49,7 +49,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "slow",
     find,
     flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,128):(128,1)">'},

@@ -64,4 +64,4 @@ def _example(repeat: int, times: int) -> dict[str, str]:
     }
 
 
-RULE = make_rule(__doc__, "slow", find, flagged=_example(1, 32), twin=_example(32, 1))
+RULE = make_rule("slow", find, flagged=_example(1, 32), twin=_example(32, 1))

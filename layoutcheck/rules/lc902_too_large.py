@@ -47,7 +47,6 @@ def find(analysis: Analysis) -> Findings:
 
 
 RULE = make_rule(
-    __doc__,
     "unknown",
     find,
     flagged={

@@ -89,7 +89,6 @@ class Rule(NamedTuple):
 
 
 def make_rule(
-    module_doc: str | None,
     severity: str,
     find: Callable[[Analysis], Iterable[Finding]],
     *,
@@ -100,13 +99,13 @@ def make_rule(
     beyond: str = "",
     occurs: Callable[[Analysis], bool] | None = None,
 ) -> Rule:
-    """The rule whose code, name, summary and documentation are in its module's docstring.
+    """The rule whose code, name, summary and documentation are in the docstring of the module of `find`.
 
     `twin` is what differs from `flagged` in a copy that the rule leaves alone: None takes an argument away.
     """
     clean = {key: value for key, value in {**flagged, **twin}.items() if value is not None}
     example, explained = Example(flagged, clean), frozenset(explains)
-    code, name, summary, doc = heading(module_doc, SILENCED.get(severity, ""))
+    code, name, summary, doc = heading(find.__globals__["__doc__"], SILENCED.get(severity, ""))
     return Rule(
         code, name, severity, summary, doc, find, example, explained, frozenset(symptoms), beyond, occurs
     )
