@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from layoutcheck.check import check
-from layoutcheck.fixes import times
+from layoutcheck.fixes import _unpads, times
 from layoutcheck.fixes.match_layout import own_side
 from layoutcheck.fixes.pad_pitch import _padded, padded
 from layoutcheck.fixes.regroup import _one_vector
 from layoutcheck.fixes.tma import _draft
+from layoutcheck.judge import judge
 from layoutcheck.sources.request import build
 from layoutcheck.sources.types import parse_memref
 from tests.tma_miscompiles import g, load, s
@@ -68,3 +69,15 @@ def test_a_pitch_is_as_far_apart_as_what_is_below_it_now_takes() -> None:
 
 def test_costs_differ_by_halves_of_the_least() -> None:
     assert [times(cost, 10) for cost in (10, 14.9, 15, 22.4, 22.5)] == [0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize(("old", "new", "lost"), [("(8,8):(8,1)", "(8,8):(8,1)", False),
+    ("(8,8):(12,1)", "(8,8):(12,1)", False), ("(8,8):(12,1)", "(8,8):(8,1)", True),
+    ("(8,8):(12,1)", "(8,8):(1,8)", False)])  # fmt: skip
+def test_padding_is_lost_where_less_of_it_is_along_the_same_mode(old: str, new: str, lost: bool) -> None:
+    given, made = (
+        build("(8,8):(8,1)", layout, "universal", dtype="bf16", thr="(8,1):(1,1)", val="(1,8)")[0]
+        for layout in (old, new)
+    )
+    fix = next(iter(judge(build("(8):(1)", "(8):(64)", "cp.async", bits=128, dtype="bf16")[0]).fixes))
+    assert _unpads(given, replace(fix, copies=(made,))) == lost

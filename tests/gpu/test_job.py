@@ -241,3 +241,11 @@ def test_of_a_boolean_one_bit_is_told_apart() -> None:
     made, _ = build("(1):(1)", "(1):(1)", "universal", dtype="i1", src_space="gmem", dst_space="gmem")
     job = make_job(made)
     assert job.digit_bits == 1 and turns(job.src.units, job.digit_bits) == (job.src.units - 1).bit_length()
+
+
+def test_a_job_has_the_threads_that_are_launched_up_to_a_whole_block() -> None:
+    """Those behind the tiled copy's own go round again; a block of 1,024 is the largest."""
+    wide = {"thr": "(32,1):(1,1)", "val": "(1,8)"}
+    assert make_job(copy("(32,8):(8,1)", "(32,8):(8,1)", **wide, block=64)).threads == 64
+    most = {"thr": "(1024,1):(1,1)", "val": "(1,8)"}
+    assert make_job(copy("(1024,8):(8,1)", "(1024,8):(8,1)", **most)).threads == 1024
