@@ -197,6 +197,8 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
                 replays.tell(never_read(kernel, run.blocks))
                 replays.tell(never_written(kernel, run.blocks, module, replays.transfers))
                 replays.trips.append(trips(run.blocks))
+            if run.usual is not None and (many := trips(run.usual)) > trips(run.blocks):
+                replays.unchecked.add(f"all {many:,} turns of its loops: {trips(run.blocks)} are followed")
             if replays.problem:  # of the kernel as it is launched: nothing takes it back
                 return
             continue

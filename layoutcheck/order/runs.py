@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 
 from layoutcheck.dsl.lowered.arguments import EXTENT, INNER_EXTENT, INTEGER, Extent
 from layoutcheck.order.budget import Budget, OutOfTime
@@ -36,6 +37,7 @@ from layoutcheck.order.watched import Watched
 SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 GUESSED_TURNS = 3  # a ring of two slots comes round
 MANY_EVENTS, FEW_TURNS = 10_000, 16  # integers, which may count turns, are few if there are more events
+TOO_MANY = 50_000  # events for which extents are small, too: such runs take a minute, or are cut
 SMALLEST = 3  # of the variations: those of one turn at most
 SEARCH_SECONDS = 3.0  # of processor time, for a grid
 OTHERS_SECONDS = 6.0  # the same for all other numbers, with their replays
@@ -76,7 +78,7 @@ class Run:
 
     `first` says that the kernel is launched as it is, `given` that contents of memory are, `only` that there
     is no such run without them, `alike` that all extents have one number, so that loops that belong together
-    turn as often. `usual` is the same with the usual integers, where they are fewer here. `empty` says that
+    turn as often. `usual` is the same with the usual numbers, where they are fewer here. `empty` says that
     all integers are 0.
     """
 
@@ -125,7 +127,7 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
     usual = Cluster(kernel, 0, budget)
     each, found = _of(usual, True), list[Run]()
     first = next(each)
-    shorter = _shorter(usual, first.blocks) if with_integers(kernel) else []
+    shorter = _shorter(usual, first.blocks)
     for run in shorter or itertools.chain([first], each):
         found.append(run)
         yield run
@@ -185,18 +187,22 @@ def _with_other_numbers(usual: Cluster, found: list[Run]) -> Iterator[Run]:
 
 
 def _shorter(usual: Cluster, blocks: list[Watched]) -> list[Run]:
-    """The same with small integers, where there are many events, and then fewer; else nothing.
+    """The same with small numbers, where there are many events, and then fewer; else nothing.
 
-    Loads must still be in loops that turn again.
+    Integers are tried first. Loads must still be in loops that turn again.
     """
+    many, kernel = _events(blocks), usual.kernel
+    tried: list[tuple[Extent, int]] = []
+    if many > MANY_EVENTS and with_integers(kernel):
+        tried.append((None, FEW_TURNS))
     with contextlib.suppress(*SURPRISES, ArithmeticError):
-        many = _events(blocks)
-        fewer = usual.kernel.with_numbers(None, FEW_TURNS) if many > MANY_EVENTS else None
-        each = _of(replace(usual, kernel=fewer), True) if fewer is not None else iter(())
-        for first in each:
+        if many > TOO_MANY:
+            tried += sorted(variations(kernel, blocks[0], usual.budget), key=itemgetter(1))[-1:]
+        for fewer in filter(None, (kernel.with_numbers(*numbers) for numbers in tried)):
+            each = _of(replace(usual, kernel=fewer), True)
+            first = next(each)
             if trips(first.blocks) > 1 and _events(first.blocks) < many:
                 return [replace(run, usual=blocks) for run in (first, *each)]
-            break
     return []
 
 

@@ -14,6 +14,7 @@ import pytest
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.order import check_module, early, recorder
+from layoutcheck.order.budget import Budget
 from layoutcheck.order.engine import run
 from layoutcheck.order.events import kernels, line_up
 from layoutcheck.order.likeness import likeness
@@ -164,3 +165,39 @@ def test_a_kernel_that_cannot_be_followed_is_not_run_with_other_numbers(
     unknown = re.sub(r'"nvvm.barrier"\(\) <.*}>', ptx, LOOPS.replace("4096", "2"))
     report = check_module(TracedModule("", "forever", "sm_90a", {}, []), unknown, "")
     assert "'bar.red.popc.u32' is not modelled" in report.problem and report.events == 4
+
+
+class Sized:
+    """A kernel that does as much as the numbers that it is given say."""
+
+    types = ("?", "i32")
+
+    def __init__(self, turns: int) -> None:
+        self.turns, self.launch = turns, Launch((32, 1, 1))
+
+    def with_numbers(self, extent: int | None, integer: int) -> Sized:
+        return Sized(integer if extent is None else extent)
+
+    def watch(self, *_: object) -> Watched:
+        found, load = Watched(self.launch), Meaning("bulk_load", op=OPS["read"])
+        found.events = [Event(load, (), None, (turn,), False, False, turn) for turn in range(self.turns)]
+        return found
+
+
+@pytest.mark.parametrize(
+    ("turns", "few", "left"),
+    [(9, 4, []), (20, 4, [4]), (20, 30, []), (60, 70, [33]), (60, 4, [4])],
+)
+def test_too_many_events_are_made_fewer(
+    monkeypatch: pytest.MonkeyPatch, turns: int, few: int, left: list[int]
+) -> None:
+    """By few integers; where these do not help and there are far too many, by the longest of other runs."""
+    module: Any = sys.modules[runs.__module__]
+    monkeypatch.setattr(module, "variations", lambda *_: iter([(1, 1), (1024, 0), (33, 33), (8, 8)]))
+    for name, value in (("MANY_EVENTS", 10), ("TOO_MANY", 50), ("FEW_TURNS", few)):
+        monkeypatch.setattr(module, name, value)
+    usual: Any = module.Cluster(Sized(turns), 0, Budget())
+    blocks = usual.watch()
+    shorter = module._shorter(usual, blocks)
+    assert [len(run.blocks[0].events) for run in shorter] == left
+    assert all(run.usual is blocks for run in shorter)
