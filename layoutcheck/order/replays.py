@@ -109,11 +109,16 @@ class Replays:
         wrong = {one.pair for one in problems if rule_of(one.kind).severity == "wrong"}
         left = wrong - self.happened
         sure = [one for one in problems if one.pair not in left]
-        tried = False
+        tried, alike = False, set[bytes]()
         try:
             for blocks in others() if left else ():
-                tried = True
-                again = {one.pair for one in run(blocks, self.transfers, backwards, self.budget).problems}
+                like = likeness(blocks)
+                if like in alike:
+                    continue
+                tried, outcome = True, run(blocks, self.transfers, backwards, self.budget)
+                if not outcome.compared:
+                    alike.add(like)
+                again = {one.pair for one in outcome.problems}
                 self.happened |= left & again
                 left -= again
                 if not left:
