@@ -189,19 +189,19 @@ def _with_other_numbers(usual: Cluster, found: list[Run]) -> Iterator[Run]:
 def _shorter(usual: Cluster, blocks: list[Watched]) -> list[Run]:
     """The same with small numbers, where there are many events, and then fewer; else nothing.
 
-    Integers are tried first. Loads must still be in loops that turn again.
+    Of far too many, the numbers of most turns that bring less. Loads must still be in loops that turn again.
     """
     many, kernel = _events(blocks), usual.kernel
     tried: list[tuple[Extent, int]] = []
-    if many > MANY_EVENTS and with_integers(kernel):
-        tried.append((None, FEW_TURNS))
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         if many > TOO_MANY:
-            tried += sorted(variations(kernel, blocks[0], usual.budget), key=itemgetter(1))[-1:]
+            tried += sorted(variations(kernel, blocks[0], usual.budget), key=itemgetter(1), reverse=True)
+        if many > MANY_EVENTS and with_integers(kernel):
+            tried.append((None, FEW_TURNS))
         for fewer in filter(None, (kernel.with_numbers(*numbers) for numbers in tried)):
             each = _of(replace(usual, kernel=fewer), True)
             first = next(each)
-            if trips(first.blocks) > 1 and _events(first.blocks) < many:
+            if trips(first.blocks) > 1 and _events(first.blocks) < min(many, TOO_MANY):
                 return [replace(run, usual=blocks) for run in (first, *each)]
     return []
 
