@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from layoutcheck.algebra.image import image
@@ -216,8 +217,12 @@ class Judged(NamedTuple):
     guilty: Move | None = None
 
 
-def judged(found: Found, wanted: Wanted) -> Judged:
-    """The plan's copies, each checked, and its tiled copies' coverage proved."""
+def judged(found: Found, wanted: Wanted, known: dict[Copy, Report] | None = None) -> Judged:
+    """The plan's copies, each checked, and its tiled copies' coverage proved.
+
+    Of copies that another plan of the request has too, the reports are `known`.
+    """
+    known = {} if known is None else known
     steps: list[list[Step]] = []
     reports: list[Report] = []
     for move in found.moves:
@@ -226,7 +231,7 @@ def judged(found: Found, wanted: Wanted) -> Judged:
         except InputError as error:
             return Judged(steps, reports, error.message, move)
         for step in steps[-1]:
-            report = check(step.copy)
+            report = known[step.copy] = known.get(step.copy) or check(step.copy)
             reports.append(report)
             if report.verdict not in ("legal", "slow"):
                 told = report.findings[0].title if report.findings else report.compiler.message
@@ -288,8 +293,14 @@ def counted_again(found: Found, wanted: Wanted) -> Counts | None:
             continue
         for step in steps:
             if step.role != "turn":
-                cost = Analysis(step.copy).cost
-                if cost is None:
+                counts = _counts_of(step.copy)
+                if counts is None:
                     return None
-                total += cost.counts
+                total += counts
     return total
+
+
+@lru_cache(maxsize=256)
+def _counts_of(copy: Copy) -> Counts | None:
+    cost = Analysis(copy).cost
+    return None if cost is None else cost.counts

@@ -9,6 +9,7 @@ from typing import Any
 
 from layoutcheck.atoms.as_dict import copy_to_dict
 from layoutcheck.check import Report
+from layoutcheck.copies.copy import Copy
 from layoutcheck.digits import many
 from layoutcheck.display import Text
 from layoutcheck.errors import InputError
@@ -230,6 +231,7 @@ def synthesize(
     searching = Search(space, wanted.stages, wanted.arch.smem_per_block_bytes)
     refused: Refused = set()
     known: dict[tuple[Any, ...], Judged] = {}
+    checked: dict[Copy, Report] = {}
     reasons: dict[str, str] = {}  # the first of each kind
     for _ in range(MOST_ROUNDS):
         searched = searching.run(progress, refused, searched_until)
@@ -245,7 +247,7 @@ def synthesize(
             if progress is not None:
                 progress("checks", n, min(len(searched.found), MOST))
             key = one.shared, *one.moves
-            answer = known[key] = known.get(key) or _judged(one, wanted)
+            answer = known[key] = known.get(key) or _judged(one, wanted, checked)
             if not answer.refusal:
                 plans.append(Plan(one, wanted, answer.steps, answer.reports))
                 continue
@@ -268,9 +270,9 @@ def synthesize(
     return Synthesis(wanted, tuple(plans), dropped, space, searched.layouts, all_kinds)
 
 
-def _judged(one: Found, wanted: Wanted) -> Judged:
+def _judged(one: Found, wanted: Wanted, checked: dict[Copy, Report]) -> Judged:
     """As `judged`; and refused where the search and the judge's own analysis count differently."""
-    answer = judged(one, wanted)
+    answer = judged(one, wanted, checked)
     if not answer.refusal and counted_again(one, wanted) != one.counts:
         return answer._replace(refusal="the search and the judge count it differently: please report this")
     return answer
