@@ -180,6 +180,7 @@ def test_copies_stand_at_the_users_line_with_their_callers(raising: Trace, folde
     assert not any(one.in_dsl or one.copy is None for one in raising.copies)
 
 
+@pytest.mark.usefixtures("forked")
 def test_copies_have_their_whole_stack_and_other_operations_their_line(folder: Path) -> None:
     """Whole stacks of everything would be half of what watching costs."""
     (folder / "depths.py").write_text(DEPTHS)

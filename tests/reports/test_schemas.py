@@ -24,6 +24,7 @@ from layoutcheck.reports.report_shapes import schema
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
 from tests.forking import traced_in_forks
+from tests.lowering import SharedLowering
 from tests.test_options import world
 
 __all__ = ["traced_in_forks", "world"]
@@ -90,6 +91,7 @@ def test_what_a_command_prints_follows_its_schema(name: str, words: list[str], w
 def test_what_a_trace_prints_follows_its_schema(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     words = ["--no-launch", "--arch", "sm_90a", "--format", "json", "tests/order/kernels.py"]
     monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("layoutcheck.tracing.Lowering", SharedLowering)
     for name in ("trace", "trace-memory", "trace-lines", "trace-banks"):
         option = [f"--{name.partition('-')[2]}"] if "-" in name else []
         kernels = ["requests"] if option else ["stages", "multiply"]
