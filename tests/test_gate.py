@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.gate import DEFAULT, NO_GATE, Gate, gate
@@ -28,6 +27,10 @@ from layoutcheck.sources.traced import (
     TraceFailure,
 )
 from layoutcheck.tracing import judge, status
+from tests.forking import traced_in_forks
+from tests.lowering import SharedLowering
+
+__all__ = ["traced_in_forks"]
 
 KERNELS = """
 import sys
@@ -186,7 +189,7 @@ def test_a_kernel_that_kills_the_compiler_is_no_legal_one(folder: Path) -> None:
     """
     script = folder / "mma.py"
     script.write_text(MMA)
-    with Lowering() as lowering:
+    with SharedLowering() as lowering:
         found = judge(trace_script(str(script), launch=False, arch="sm_80", timeout_s=100, lowering=lowering))
     (failure,) = found.uncompiled
     assert "the compiler dies of SIGABRT: LLVM ERROR: Failed to infer result type(s)" in failure.message

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.sources.mlir import without_locations
 from layoutcheck.tracing import judge
+from tests.lowering import SharedLowering
 
 PROGRAM = """\
 import cutlass
@@ -88,7 +88,7 @@ def test_accesses_are_as_wide_as_in_the_compilers_own_ptx(dsl: Session, tmp_path
     pytest.importorskip("cutlass")
     (tmp_path / "s.py").write_text(PROGRAM)
     texts: list[str] = []
-    with Lowering() as lowering:
+    with SharedLowering() as lowering:
         found = trace_script(
             str(tmp_path / "s.py"), launch=False, arch="sm_90a", lowering=lowering, timeout_s=100,
             observe=lambda text, _arch, _copies: texts.append(text),
