@@ -180,6 +180,42 @@ def fetch_runs(
             fetch_to_l2(begin, cutlass.Int32(end - begin))
 
 
+@cute.jit
+def fetch_lines(
+    early: cutlass.Constexpr,
+    residents: cutlass.Constexpr,
+    t: cute.Tensor,
+    first: cutlass.Int64,
+    pitch: cutlass.Int64,
+    rows: cutlass.Int32,
+    length: cutlass.Int32,
+    most: cutlass.Constexpr,
+):
+    """As `enter_fetching` before it waits, by a line a thread: the quickest way for short runs.
+
+    Of `rows` runs of `length` elements, `pitch` apart; `most`: how many these are at most, and lines of each.
+    """
+    if cutlass.const_expr(early > 0):
+        bx, by, bz = cute.arch.block_idx()
+        wide, high, _ = cute.arch.grid_dim()
+        if bx + wide * (by + high * bz) < multiprocessors() * residents:
+            threads, _, _ = cute.arch.block_dim()
+            tid, _, _ = cute.arch.thread_idx()
+            count, lines = most
+            for i in cutlass.range(tid, count * lines, threads, unroll=1):
+                if i // lines < rows:
+                    across = min(i % lines * (8 * LINE // t.element_type.width), length - 1)
+                    fetch_line(t, first + i // lines * pitch + across)
+
+
+def fetch_line(t: cute.Tensor, place: cutlass.Int64) -> None:
+    """Ask for the line of element `place` of the memory of `t`, and keep it."""
+    cute.arch.inline_ptx(
+        "prefetch.global.L2::evict_last [{$r0}];",
+        read_only_args=[t.iterator.toint() + place * (t.element_type.width // 8)],
+    )
+
+
 def fetch_to_l2(address: cutlass.Int64, size: cutlass.Int32) -> None:
     """Ask for `size` bytes of global memory from `address` on, both multiples of 16, and keep their lines."""
     cute.arch.inline_ptx(

@@ -20,14 +20,17 @@ from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
 from kernels.transpose.common import (
+    LINE,
     SMEM_KIB,
     TYPES,
     Kernel,
-    enter,
     fake_args,
+    fetch_lines,
+    let_others_start,
     matrix_of,
     strips,
     transpose_view,
+    wait_now,
 )
 from kernels.transpose.fitting import overlaps, whole_tiles
 from kernels.transpose.registers import store_wide, turn_block, turned, turned_registers
@@ -43,7 +46,8 @@ class Exchange(NamedTuple):
 
     `tile`: elements of a thread block along (N, M), multiples of 64; `group`: height of a strip in tiles (0:
     all of M); `load` and `store`: cache hints, or `async` for loads past the registers and `bulk` for such
-    stores; `resident`: threads a multiprocessor must have registers for; `size`: bytes of an element.
+    stores; `resident`: threads a multiprocessor must have registers for; `size`: bytes of an element;
+    `fetch`: a block that starts early has what it will load brought to the L2.
     """
 
     tile: tuple[int, int] = (128, 128)
@@ -52,6 +56,7 @@ class Exchange(NamedTuple):
     store: str = "plain"
     resident: int = 1280
     size: int = 2
+    fetch: bool = False
 
     @property
     def block(self) -> int:
@@ -106,11 +111,19 @@ DEFAULT = Exchange()
 @cute.kernel
 def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr, early: cutlass.Constexpr):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy); tiles with parts of blocks go block by block, untraded."""
-    enter(early)
     xt, yt = matrix_of(xt), matrix_of(yt)
     bx, tile_n, bz = cute.arch.block_idx()
     tile_m = bx + bz * plan.group
     n, m = xt.shape
+    let_others_start(early)
+    if cutlass.const_expr(plan.fetch):
+        n0, m0 = cutlass.Int64(tile_n * plan.tile[0]), tile_m * plan.tile[1]
+        wide, high = (
+            min(extent - at, size) for extent, at, size in zip((n, m), (n0, m0), plan.tile, strict=True)
+        )
+        most = (plan.tile[1], plan.tile[0] * plan.size // LINE)
+        fetch_lines(early, plan.residents, xt, n0 + m0 * xt.stride[1], xt.stride[1], high, wide, most)
+    wait_now(early)
     smem = cutlass.memory.SmemAllocator().allocate_tensor(
         xt.element_type,
         cute.make_layout(plan.slots[0], stride=plan.slots[1]),

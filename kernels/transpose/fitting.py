@@ -15,7 +15,7 @@ SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
 
 SHORT_RUN = (1 << 31) - (1 << 16)
-"""Elements up to which Runs, Slim and Spliced are: a block's last place is less than 2**31."""
+"""Elements up to which Runs and Spliced are: a block's last place is less than 2**31."""
 
 
 def few_pads(pad: int, extent: int) -> bool:

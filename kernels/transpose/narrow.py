@@ -13,6 +13,7 @@ from kernels.transpose.common import (
     enter,
     fake_args,
     fetch_ends,
+    fetch_line,
     let_others_start,
     matrix_of,
     short_view,
@@ -43,7 +44,8 @@ STANDARD = Narrow()
 class Small(NamedTuple):
     """The same for matrices of less than 2**31 elements from first to last, rows of both contiguous.
 
-    `tile` and `warps` are small: such a matrix is a few microseconds' work, and many blocks begin at once.
+    `tile` and `warps` are small: such a matrix is a few microseconds' work, and many blocks begin at once. A
+    block has two threads or more for each row of `x`.
     """
 
     tile: tuple[int, int] = (32, 32)
@@ -126,6 +128,12 @@ def transpose_small(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr, ea
     dtype = xt.element_type
     layout = cute.make_layout(plan.tile, stride=(1, tile_n + spare(dtype)))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, byte_alignment=16)
+    if cutlass.const_expr(early > 0):
+        # What the rows of the tile begin and end in comes to the L2.
+        row = m0 + (tid >> 1)
+        if row < min(m, m0 + tile_m):
+            end = min(n0 + (tid & 1) * (tile_n - 1), n - 1)
+            fetch_line(xt, cutlass.Int64(cute.crd2idx((end, row), xt.layout)))
     sources = worked_out(sources_of(xt, (n0, m0), (n, m), plan))
     wait_at(early, sources[0])
     loaded = cute.make_rmem_tensor((tile_m // plan.warps, tile_n // LANES), dtype)

@@ -23,15 +23,13 @@ from kernels.transpose.fitting import (
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, Small, build_narrow, build_small
 from kernels.transpose.padded import Padded, build_padded
-from kernels.transpose.registers import Plan, build_registers
 from kernels.transpose.runs import Runs, build_runs
 from kernels.transpose.shifted import Shifted, build_shifted
-from kernels.transpose.slim import Slim, build_slim
 from kernels.transpose.spliced import Spliced, build_spliced
 from kernels.transpose.whole import Whole, build_whole
 
-Thin = FewRows | FewColumns | Slim | Spliced | Runs
-AnyPlan = Plan | Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small
+Thin = FewRows | FewColumns | Spliced | Runs
+AnyPlan = Exchange | Shifted | Thin | Padded | Whole | Blocks | Flat | Direct | Narrow | Small
 
 SIZES = (1, 2, 4, 8)
 """Bytes of an element."""
@@ -47,20 +45,23 @@ class Tile(NamedTuple):
 
 PLANS: dict[str, AnyPlan] = {
     "flat": Flat(2, 256),
-    "exchange 128x128 bulk, 768": Exchange((128, 128), 0, "evict_last", "bulk", 768),
-    "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
-    "exchange 64x128": Exchange((64, 128), 0, "no_allocate", "streaming"),
+    "exchange 128x128 bulk, 768": Exchange((128, 128), 0, "evict_last", "bulk", 768, fetch=True),
+    "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768, fetch=True),
+    "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming", 1152, fetch=True),
+    "exchange 64x128": Exchange((64, 128), 0, "no_allocate", "streaming", 1152),
     **{
         f"exchange {tile[0]}x{tile[1]} {store}, {size} bytes": Exchange(
-            tile, 0, "evict_last", store, resident, size
+            tile, 0, "evict_last", store, resident, size, fetch=True
         )
         for size, resident, tile in ((4, 1536, (64, 64)), (8, 2048, (64, 32)))
         for store in ("bulk", "plain")
     },
     "shifted 248x128": Shifted((248, 128), 16, 16, most=2),
     "shifted 120x64": Shifted((120, 64), 8, 16, most=5),
+    "shifted 120x64 fetched": Shifted((120, 64), 8, 16, most=5, fetch=True),
     "shifted 128x128, 4, 1 bytes": Shifted((128, 128), 8, 32, most=4, size=1),
     "shifted 128x128 fetched, 1 bytes": Shifted((128, 128), 8, 16, most=4, fetch=True, size=1),
+    "shifted 240x128 fetched, 1 bytes": Shifted((240, 128), 16, 32, most=3, fetch=True, size=1),
     "shifted 128x256 edges": Shifted((128, 256), 16, 32, fetch=True, edges=True),
     **{
         f"shifted {tile[0]}x{tile[1]}, {size} bytes": Shifted(
@@ -72,11 +73,11 @@ PLANS: dict[str, AnyPlan] = {
             (8, (30, 64), 8, 5),
         )
     },
-    "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "blocks 4x4": Blocks((4, 4), (4, 8)),
     "direct": Direct(),
     "small 32x32": Small((32, 32)),
     "small 32x32, 4": Small((32, 32), 4),
+    "small 64x32": Small((64, 32)),
     "narrow": Narrow(),
 }
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
@@ -105,14 +106,14 @@ BATCHED = {
 BATCHED_ROWS = 64
 
 FETCHED, FETCHED_ROWS = 20 << 10, 128
-"""Bytes of a tile up to which blocks of few rows ask for theirs early, and rows of longer elements than bytes
-from which on none does; a batch's always do."""
+"""Bytes of a tile up to which blocks of few rows ask for theirs early; those of a batch of bytes always do.
+And rows of one matrix of longer elements from which on none does."""
 
 PADDED = ((384, 1, True), (128, 4, True), (512, 2, False), (256, 7, False))
 """Threads for Padded, about, how often they store, and whether the ends of rows are asked for first."""
 
 THIN = {"rows": 8, "columns": 16}
-"""Rows and columns, at most, for which Runs, Slim and Spliced are; of bytes, all rows that FewRows lacks."""
+"""Rows and columns, at most, for which Runs and Spliced are; of bytes, all rows that FewRows lacks."""
 
 HELD = 32
 """Bytes, about, of all rows that a thread of Runs moves."""
@@ -145,11 +146,9 @@ BUILDERS: dict[type, Callable[..., Kernel]] = {
     Exchange: build_exchange,
     Shifted: build_shifted,
     Runs: build_runs,
-    Slim: build_slim,
     Spliced: build_spliced,
     Whole: build_whole,
     Blocks: build_blocks,
-    Plan: build_registers,
     Flat: build_flat,
     Direct: build_direct,
     Narrow: build_narrow,
@@ -167,15 +166,13 @@ def build(plan: AnyPlan, early: int | None = None) -> Kernel:
 
 def candidates(x: Any, y: Any) -> dict[str, AnyPlan]:
     """The plans that fit these two, by name."""
-    plans = runs(x) | slims(x) | PLANS | few_rows(x, y) | padded(x, y) | few_columns(x, y) | wholes(x, y)
+    plans = runs(x) | by_words(x) | PLANS | few_rows(x, y) | padded(x, y) | few_columns(x, y) | wholes(x, y)
     return {name: at_pitches(plan, x, y) for name, plan in plans.items() if plan.fits(x, y)}
 
 
 def align_bytes(plan: AnyPlan, size: int) -> int:
     """What the bases must be multiples of, for elements of `size` bytes."""
-    if isinstance(plan, Slim):
-        return size * plan.vector
-    return CHUNK_BYTES if isinstance(plan, Plan | Exchange | Blocks) else size
+    return CHUNK_BYTES if isinstance(plan, Exchange | Blocks) else size
 
 
 def at_pitches(plan: AnyPlan, x: Any, y: Any) -> AnyPlan:
@@ -201,18 +198,12 @@ def runs(x: Any) -> dict[str, AnyPlan]:
     return found
 
 
-def slims(x: Any) -> dict[str, AnyPlan]:
-    """Threads that hold all rows, or all columns, of a few: the widest vectors, single elements, words."""
+def by_words(x: Any) -> dict[str, AnyPlan]:
+    """Threads that hold a word of all rows, or all columns, of a few, or two."""
     size, found = x.element_size(), {}
     for few, count in thin(x) if size < 4 else ():
-        for vector, each in ((CHUNK_BYTES // size, 1), (1, 1 if (size, few) == (1, "rows") else 4)):
-            plan = Slim(few, count, vector, each, size)
-            found[f"slim, {count} {few}, {vector}{' each' * (each > 1)}"] = plan
-        # Of bytes, more blocks, which are shared more evenly; of longer elements, more words.
-        for each, threads in ((1, 256), (1, 64)) if size == 1 else ((1, 256), (2, 256)):
-            if each == 1 or each * count <= SPLICED:
-                name = f"spliced, {count} {few}{f', {each}' * (each > 1)}{f' by {threads}' * (threads < 256)}"
-                found[name] = Spliced(few, count, each, size, threads)
+        for each in (1, 2) if size > 1 and 2 * count <= SPLICED else (1,):
+            found[f"spliced, {count} {few}{f', {each}' * (each > 1)}"] = Spliced(few, count, each, size)
     return found
 
 
@@ -227,10 +218,20 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     found = {}
     for tile in tiles.get(size, ()) if count > 1 and not (loose and count < chunk) else ():
         columns = even_columns(x, tile.columns) if isinstance(tile.columns, range) else tile.columns
-        short = 2 * columns * count < FETCHED and (size == 1 or count < FETCHED_ROWS)
+        short = 2 * columns * count < FETCHED and (batch or size == 1 or count < FETCHED_ROWS)
         load = "async" if columns == 48 and not batch else "evict_last"
         eager = tile.eager and (batch or slope is not None)
-        plan = FewRows(count, 2 * columns // size, tile.unit, slope, batch or short, loose, load, size, eager)
+        plan = FewRows(
+            count,
+            2 * columns // size,
+            tile.unit,
+            slope,
+            short or (batch and size == 1),
+            loose,
+            load,
+            size,
+            eager,
+        )
         if plan.threads <= 1024 and plan.step > 0:
             found[f"few rows, {plan.columns} by {plan.unit}{' eager' * (eager and not batch)}"] = plan
     return found

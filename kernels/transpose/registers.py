@@ -8,7 +8,7 @@ writes halves of lines.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import cutlass
 from cutlass import cute
@@ -24,7 +24,6 @@ from kernels.transpose.common import (
     strips,
     transpose_view,
 )
-from kernels.transpose.fitting import whole_tiles
 
 BLOCK = 8
 """Elements of a 16-byte access, if they have 16 bits."""
@@ -60,8 +59,6 @@ class Plan(NamedTuple):
     load: str = "plain"
     store: str = "plain"
 
-    size = 2
-
     @property
     def tile(self) -> tuple[int, int]:
         """Elements of a thread block along (N, M)."""
@@ -71,10 +68,6 @@ class Plan(NamedTuple):
     def threads(self) -> int:
         """Threads of a block."""
         return 32 * self.warps[0] * self.warps[1]
-
-    def fits(self, x: Any, y: Any) -> bool:
-        """Whether the kernel takes these two."""
-        return whole_tiles(x, y, self)
 
 
 DEFAULT = Plan()

@@ -1,9 +1,10 @@
 """The transpose of a few rows or columns of 1- or 2-byte elements at any pitch and base: words, spliced.
 
-A thread turns a word of each row or column in its registers, as `slim` does. Where a run starts within a
+A thread turns a word of each row or column in its registers. Where a run starts within a
 word of memory, a word that is loaded is spliced from two of memory, and a word that is stored from two of
 what the block has turned: those pass through shared memory, so that lanes side by side store side by side.
-So the first thread of a block only lends its words to the second.
+So the first thread of a block only lends its words to the second. A block that starts early has what it will
+load brought to the L2.
 """
 
 from __future__ import annotations
@@ -14,10 +15,17 @@ import cutlass
 from cutlass import cute
 
 from kernels.transpose.chunks import carveout, suffices
-from kernels.transpose.common import TYPES, Kernel, fake_args, let_others_start, wait_at
+from kernels.transpose.common import (
+    LINE,
+    TYPES,
+    Kernel,
+    fake_args,
+    fetch_lines,
+    let_others_start,
+    wait_at,
+)
 from kernels.transpose.few_rows import REGISTERS
 from kernels.transpose.fitting import thin_sides
-from kernels.transpose.slim import turn
 
 WORD = 4
 """Bytes of a word."""
@@ -89,6 +97,14 @@ def splice_few(
     )
     mixed = cute.make_rmem_tensor((vector * count, plan.each), flat.element_type)
     rows = cute.make_rmem_tensor((vector, count, plan.each), flat.element_type)
+    low = max(vector * first, 0)
+    wide = min(long - low, plan.long * vector)
+    if cutlass.const_expr(plan.few == "columns"):
+        most = (1, WORD * plan.long * count // LINE + 2)
+        fetch_lines(early, plan.residents, flat, count * low, 0, 1, count * wide, most)
+    else:
+        most = (count, WORD * plan.long // LINE + 2)
+        fetch_lines(early, plan.residents, pitched, low, pitch, count, wide, most)
     wait_at(early, first + tid)
     begin, step = vector * (first + tid), vector * plan.threads
     if cutlass.const_expr(plan.few == "columns"):
@@ -114,6 +130,17 @@ def splice_few(
         elif slot >= count:
             begin = vector * (count * first + slot)
             store_word(flat, begin, count * long, smem[slot - 1], smem[slot], vector)
+
+
+@cute.jit
+def turn(mixed: cute.Tensor, rows: cute.Tensor, plan: cutlass.Constexpr):
+    """A thread's run, in registers, to its words of each row or the other way."""
+    for i in cutlass.range_constexpr(plan.vector):
+        for j in cutlass.range_constexpr(plan.count):
+            if cutlass.const_expr(plan.few == "columns"):
+                rows[i, j] = mixed[i * plan.count + j]
+            else:
+                mixed[i * plan.count + j] = rows[i, j]
 
 
 def in_words(t, first, bytes_each: int):

@@ -10,7 +10,6 @@ from kernels.transpose.narrow import Small, build_small
 from kernels.transpose.padded import Padded, build_padded
 from kernels.transpose.runs import Runs, build_runs
 from kernels.transpose.shifted import Shifted, build_shifted
-from kernels.transpose.slim import Slim, build_slim
 from kernels.transpose.spliced import Spliced, build_spliced
 from kernels.transpose.whole import Whole, build_whole
 
@@ -65,15 +64,6 @@ PADDED = {
         Padded(5, 8, 8, size=8),
     )
 }
-SLIM = {
-    f"slim, {few}, {size}, {vector}": Slim(few, count, vector, 2, size)
-    for few, count, size, vector in (
-        ("rows", 3, 1, 16),
-        ("columns", 5, 1, 1),
-        ("rows", 2, 2, 1),
-        ("columns", 3, 2, 8),
-    )
-}
 # More elements of a thread than one, and one; rows that end within a chunk of the run.
 RUNS = {
     f"runs, {plan.few}, {plan.size}": plan
@@ -88,7 +78,7 @@ RUNS = {
 
 # Rows in bulk, of elements of more than one size; the first tile has more rows than threads.
 EXCHANGES = {
-    f"exchange, {size}": Exchange(tile, 0, "evict_last", "bulk", 256, size)
+    f"exchange, {size}": Exchange(tile, 0, "evict_last", "bulk", 256, size, fetch=size == 2)
     for size, tile in ((2, (128, 32)), (8, (32, 32)))
 }
 SPLICED = {
@@ -103,7 +93,6 @@ BUILDERS = {
     **{name: partial(build_shifted, plan) for name, plan in SHIFTED.items()},
     **{name: partial(build_whole, plan) for name, plan in WHOLE.items()},
     **{name: partial(build_padded, plan) for name, plan in PADDED.items()},
-    **{name: partial(build_slim, plan) for name, plan in SLIM.items()},
     **{name: partial(build_runs, plan) for name, plan in RUNS.items()},
     **{name: partial(build_spliced, plan, early=AFTER) for name, plan in SPLICED.items()},
     **{name: partial(build_small, plan) for name, plan in SMALL.items()},

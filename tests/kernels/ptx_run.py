@@ -126,7 +126,7 @@ class Program:
             each = [self.value(one.strip()) for one in operands[0].strip("{}").split(",")]
             of, _, at = operands[1].strip("[]").partition("+")
             return [f"{', '.join(each)}, = parameter(p[{of!r}], {at or 0}, {bits // 8}, {len(each)})"]
-        if name == "prefetch.global.L2":
+        if name.startswith("prefetch.global.L2"):
             return [f"g.asked.add({self.address(operands[0])} // 32)"]
         if name.startswith("cp.async.c"):
             return [f"copy(s, ahead(special, g), {self.address(operands[0])}, {self.address(operands[1])})"]

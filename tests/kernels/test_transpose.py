@@ -29,7 +29,6 @@ from tests.kernels.more_plans import (
     PADDED,
     RUNS,
     SHIFTED,
-    SLIM,
     SMALL,
     SPLICED,
     THIN,
@@ -223,7 +222,9 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
         fetched = {"cp.async.bulk.prefetch.L2.global.L2::cache_hint": 1} if fetches else {}
         assert matching(memory_ops(before), "(ld|st).global|cp") == fetched, name
         assert not matching(memory_ops(after), "cp.async.bulk.prefetch"), name
-        assert ("prefetch.global" in before) == (name in PADDED and PADDED[name].soon), name
+        assert ("prefetch.global.L2 [" in before) == (name in PADDED and PADDED[name].soon), name
+        by_lines = name in SPLICED or name in SMALL or (name in EXCHANGES and EXCHANGES[name].fetch)
+        assert ["::evict_last [" in part for part in (before, after)] == [by_lines, False], name
         waited = getattr(BUILDERS.get(name), "keywords", {}).get("early") == AFTER
         assert ["griddepcontrol.launch_dependents" in part for part in (before, after)] == [
             not waited,
@@ -247,11 +248,13 @@ def moved(
     offs: tuple[int, int] = (0, 0),
     dtype: type[np.unsignedinteger] = np.uint16,
     asks: bool = False,
+    fetches: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """`y` (n,m) after the kernel has run, gaps included, and as it should be. Random bits in both before.
 
     No more memory can be touched than from the first element of a tensor to the last, and none written twice.
-    No sector is asked for but, where rows of `y` have pads, those in which they start and end; `asks`: all.
+    No sector of `y` is asked for but, where rows have pads, those in which they start and end; `asks`: all.
+    No line of `x` is; `fetches`: all in which it has elements.
     """
     bits = np.random.default_rng(m * n)
     size, most = np.dtype(dtype).itemsize, np.iinfo(dtype).max
@@ -265,7 +268,11 @@ def moved(
     program(ptx).run(grid, memory, *args)
     ends = (Y + size * (offs[1] + row * pitches[1] + end) for row in range(n) for end in (0, m))
     parts = {end // 32 for end in ends if end % 32 and pitches[1] != m}
-    assert memory.asked == parts if asks else memory.asked <= parts
+    asked = {sector for sector in memory.asked if sector >= Y // 32}
+    assert asked == parts if asks else asked <= parts
+    starts = (X + size * (offs[0] + row * pitches[0]) for row in range(m))
+    lines = {line for at in starts for line in range(at // 128, (at + size * n - 1) // 128 + 1)}
+    assert {sector // 4 for sector in memory.asked - asked} == (lines if fetches else set())
     return np.frombuffer(out, dtype), right
 
 
@@ -430,24 +437,6 @@ def test_fewer_rows_than_a_chunk_has_elements_move_every_bit(hopper, n, off):
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", SLIM)
-@pytest.mark.parametrize("vectors", [1, 128, 300])
-def test_slim_matrices_move_every_bit(hopper, name, vectors):
-    """A part of a block, one of its rounds, and both; and what is left of a vector."""
-    plan = SLIM[name]
-    long = vectors * plan.vector + plan.vector // 2
-    pitch = long + -long % plan.vector
-    flat, pitched = (Y, X) if plan.few == "rows" else (X, Y)
-    args = (flat, struct.pack("<QiiQ", pitched, long, 0, pitch))
-    shape, pitches = (plan.count, long), (pitch, plan.count)
-    if plan.few == "columns":
-        shape, pitches = (long, plan.count), (plan.count, pitch)
-    grid = (-(-long // (plan.vector * plan.threads * plan.each)), 1, 1)
-    dtype = np.dtype(f"u{plan.size}").type
-    found, right = moved(hopper[name]["ptx"], grid, args, *shape, pitches, dtype=dtype)
-    assert (found == right).all()
-
-
 @pytest.mark.parametrize("name", ["whole", *WHOLE])
 @pytest.mark.parametrize(
     ("items", "gap", "offs"), [(1, 0, (0, 3)), (4, 0, (13, 5)), (3, 11, (2, 0)), (13, 0, (5, 0))]
@@ -483,10 +472,11 @@ def test_exchanges_move_every_bit_whatever_the_size_of_an_element(hopper, name, 
     """A whole tile; edges of whole blocks; edges that go through registers, element by element."""
     plan = EXCHANGES[name]
     n, m = plan.tile[0] + edge, plan.tile[1] + edge // 2
-    pitches = (-(-n // plan.block) + 1) * plan.block, (-(-m // plan.block) + 2) * plan.block
+    line = 128 // plan.size  # rows of `x` start on lines
+    pitches = (-(-n // line) + 1) * line, (-(-m // plan.block) + 2) * plan.block
     args = tuple(struct.pack("<qiiq", base, n, m, pitch) for base, pitch in zip((X, Y), pitches, strict=True))
     grid, dtype = (-(-m // plan.tile[1]), -(-n // plan.tile[0]), 1), np.dtype(f"u{plan.size}").type
-    found, right = moved(hopper[name]["ptx"], grid, args, m, n, pitches, dtype=dtype)
+    found, right = moved(hopper[name]["ptx"], grid, args, m, n, pitches, dtype=dtype, fetches=plan.fetch)
     assert (found == right).all()
 
 
@@ -504,7 +494,7 @@ def test_spliced_words_move_every_bit_wherever_they_start(hopper, name, long, pa
     words, dtype = long // plan.vector + 2, np.dtype(f"u{plan.size}").type
     grid = (-(-words // (plan.long - 1)), 1, 1)
     found, right = moved(
-        hopper[name]["ptx"], grid, (flat, pitched, long, pitch), *shape, pitches, offs, dtype
+        hopper[name]["ptx"], grid, (flat, pitched, long, pitch), *shape, pitches, offs, dtype, fetches=True
     )
     assert (found == right).all()
 
@@ -571,7 +561,7 @@ def test_small_tiles_move_every_bit(hopper, name, m, n, pitches, offs):
         struct.pack("<qiii", Y + 2 * offs[1], n, m, pitches[1]),
     )
     grid = (-(-m // plan.tile[1]), -(-n // plan.tile[0]), 1)
-    found, right = moved(hopper[name]["ptx"], grid, args, m, n, pitches, offs, asks=True)
+    found, right = moved(hopper[name]["ptx"], grid, args, m, n, pitches, offs, asks=True, fetches=True)
     assert (found == right).all()
 
 
