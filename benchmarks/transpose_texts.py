@@ -38,10 +38,10 @@ and the plans that the search cannot find:
 | --- | --- |
 | `exchange ... bulk` | rows of `y` that one instruction stores |
 | `shifted` | pitches and bases without a promise |
-| `few rows`, `padded`, `few columns`, `runs`, `slim`, `spliced`, `flat` | thin sides |
+| `few rows`, `padded`, `few columns`, `runs`, `spliced`, `flat` | thin sides |
 | `whole` | matrices that fit in a block |
 | `blocks`, `direct` | tiny matrices |
-| `registers` | no shared memory; the search finds this kind, too; ahead at 2048 x 2048 alone |
+| `registers` | no shared memory; the search finds this kind, too; behind `exchange` at every shape |
 | `narrow` | any strides |
 """
 
