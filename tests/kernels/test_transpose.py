@@ -552,6 +552,7 @@ def test_spliced_loads_and_stores_words(hopper):
         (32, 64, (64, 32), (0, 0)),
         (1, 1, (1, 1), (1, 3)),
         (33, 3, (5, 33), (2, 1)),
+        (8, 60, (200, 9), (40, 1)),  # rows that lie in two lines each
     ],
 )
 def test_small_tiles_move_every_bit(hopper, name, m, n, pitches, offs):
