@@ -219,19 +219,10 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     for tile in tiles.get(size, ()) if count > 1 and not (loose and count < chunk) else ():
         columns = even_columns(x, tile.columns) if isinstance(tile.columns, range) else tile.columns
         short = 2 * columns * count < FETCHED and (batch or size == 1 or count < FETCHED_ROWS)
+        fetch = short or (batch and size == 1)
         load = "async" if columns == 48 and not batch else "evict_last"
         eager = tile.eager and (batch or slope is not None)
-        plan = FewRows(
-            count,
-            2 * columns // size,
-            tile.unit,
-            slope,
-            short or (batch and size == 1),
-            loose,
-            load,
-            size,
-            eager,
-        )
+        plan = FewRows(count, 2 * columns // size, tile.unit, slope, fetch, loose, load, size, eager)
         if plan.threads <= 1024 and plan.step > 0:
             found[f"few rows, {plan.columns} by {plan.unit}{' eager' * (eager and not batch)}"] = plan
     return found

@@ -1,10 +1,9 @@
 """The transpose of a few rows or columns of 1- or 2-byte elements at any pitch and base: words, spliced.
 
-A thread turns a word of each row or column in its registers. Where a run starts within a
-word of memory, a word that is loaded is spliced from two of memory, and a word that is stored from two of
-what the block has turned: those pass through shared memory, so that lanes side by side store side by side.
-So the first thread of a block only lends its words to the second. A block that starts early has what it will
-load brought to the L2.
+A thread turns a word of each row or column in its registers. Where a run starts within a word of memory, a
+word that is loaded is spliced from two of memory, and a word that is stored from two of what the block has
+turned: those pass through shared memory, so that lanes side by side store side by side. So the first thread
+of a block only lends its words to the second. A block that starts early has what it loads brought to the L2.
 """
 
 from __future__ import annotations
