@@ -132,7 +132,8 @@ def _figures() -> str:
         f"{fitted['held_out']['all']:.2f} with `--compiled` ({min(held):.2f} to {max(held):.2f} in the "
         f"{len(held)} seeds, each judged by constants that were fitted to the others), "
         f"{parts['nothing']:.2f} without ({min(without):.2f} to {max(without):.2f}). Measured again, the "
-        f"plans of three seeds have the same order (tau {again:.1f}). So measure the first few plans.",
+        f"plans of {len(ran['tau_repeated'])} seeds have the same order (tau {again:.1f}). So measure the "
+        "first few plans.",
         "**Without the compiler** two quantities are guessed that decide much: how many registers a thread "
         "has, and with them how many blocks share an SM; and in how many rounds it waits for its loads. "
         f"With the compiler's registers tau is {parts['registers']:.2f}, with its rounds "

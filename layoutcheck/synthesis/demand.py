@@ -97,7 +97,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
     return Demand(
         way=way,
         instructions=code.instructions * -(-active // WARP) + code.alone,
-        own=EACH_CYCLES * code.instructions if code.cycles is None else code.cycles,
+        own=EACH_CYCLES * (code.instructions + code.alone) if code.cycles is None else code.cycles,
         data=total.wavefronts - engine - cached,
         cached=cached,
         engine=engine,

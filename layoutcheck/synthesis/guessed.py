@@ -9,6 +9,7 @@ from layoutcheck.synthesis.matrix import Matrix
 from layoutcheck.synthesis.moves import Direct, Global, Move
 from layoutcheck.synthesis.search import Found
 from layoutcheck.synthesis.threads import Threads
+from layoutcheck.synthesis.tma import Tma
 from layoutcheck.synthesis.wanted import Wanted
 
 MOST_REGISTERS = 255.0
@@ -17,6 +18,11 @@ REGISTER_BYTES = 4
 """Of a register (the same)."""
 TOGETHER = 4
 """Loads that a thread waits for at once, of twice as many; each doubling takes a round more (measured)."""
+BOX_INSTRUCTIONS = 8.0
+"""Of the warp that starts bulk copies, for each box (compiled programs)."""
+ONE_BY_ONE, BESIDE, EACH_WORD = 48.0, 24.0, 2.0
+"""Registers of a program without a tile ahead, which turns block after block: at most so many, or those
+beside a block and for each of its words (compiled programs)."""
 OWN_REGISTERS, LEAST_REGISTERS = 20, 4
 """Those of a thread that hold no loads under way, and those that do at least (measured)."""
 
@@ -37,7 +43,10 @@ def expected(found: Found, wanted: Wanted) -> Compiled:
     piped = wanted.stages > 1 and shared is not None
     swizzled = shared is not None and shared.swizzle is not None
     registers, instructions = 28.0 + 4.0 * piped + 4.0 * swizzled, 24.0 + 12.0 * piped
+    alone = block = 0.0
     for move in found.moves:
+        if isinstance(move, Tma) and shared is not None:
+            alone += BOX_INSTRUCTIONS * move.boxes(shared)
         words = size / 4 / active(move, wanted)
         if isinstance(move, Matrix):
             instructions += words * (1 + 2 / math.prod(move.matrices))
@@ -46,12 +55,14 @@ def expected(found: Found, wanted: Wanted) -> Compiled:
             accesses = words * 4 / wanted.element_bytes / deal.vector
             turned = deal.block > 1 and deal.vector > 1
             if turned:
+                block = max(block, deal.vector * deal.block * wanted.element_bytes / REGISTER_BYTES)
                 registers += 1.3 * words + 12.0 * swizzled
                 instructions += words * 4 / wanted.element_bytes * (wanted.element_bytes < 4)
             if isinstance(move, Threads) and move.asynchronous:
                 registers += 0.4 * accesses
             instructions += 3 * accesses + (0 if isinstance(move, Threads) and move.outer else words)
-    return Compiled(min(registers, MOST_REGISTERS), instructions)
+    most = MOST_REGISTERS if piped else max(ONE_BY_ONE, BESIDE + EACH_WORD * block)
+    return Compiled(min(registers, most, MOST_REGISTERS), instructions, alone)
 
 
 def rounds_of(code: Compiled, writer: Move, threads: int, wanted: Wanted) -> float:
