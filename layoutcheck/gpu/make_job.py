@@ -83,7 +83,6 @@ def make_job(copy: Copy | Analysis) -> Job:
     _refuse_dead_loads(copy, done)
     given = _predicate(analysis, instance, done, asked, (src, dst), by_entries)
     threads = done.src.shape[1]
-    threads = max(threads, copy.block_threads or 0)
     if threads > MAX_BLOCK_THREADS:
         raise NotRunnable(f"{threads} threads are more than a block has")
     if isinstance(copy.atom, TmaCopy):
