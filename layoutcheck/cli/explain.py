@@ -94,9 +94,8 @@ def explain(
         must_be_others((src,), output)
         text = read_text(src)
         _refuse("compiler output says all but --arch", given.keys() - {"src", "arch"}, "'-' or a file alone")
-        _tell_unread(text)
         stated = given.get("arch")  # read here, before a message that is read for it seems to be at fault
-        outcomes = _pasted(text, None if stated is None else str(parse_arch(stated)), _folders(sources))
+        outcomes = _read(text, None if stated is None else str(parse_arch(stated)), _folders(sources))
         _tell_unused(outcomes, {"--arch": stated is not None, "--compiler": compiler})
     else:
         _refuse("a program is traced", given.keys() - {"src", "arch"}, "a .py file alone, or trace")
@@ -182,12 +181,20 @@ def _tell_unused(outcomes: Iterable[Outcome], options: Mapping[str, bool]) -> No
         sys.stderr.write(f"note: the text states no copy, so {' and '.join(named)} {verb} not used\n")
 
 
-def _tell_unread(text: str) -> None:
-    """Say on standard error that of a long text only a part is read."""
+def _read(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]:
+    """The outcomes of a pasted text; of a long one also, or in the error, that a part is read."""
     from layoutcheck.sources.pasted import LOG, shown
 
-    if len(shown(text)) > LOG:
-        sys.stderr.write(f"note: of {len(text):,} characters those around the errors are read\n")
+    part = f"of {len(text):,} characters those around the errors are read" if len(shown(text)) > LOG else ""
+    try:
+        outcomes = _pasted(text, stated, sources)
+    except InputError as error:
+        if not part:
+            raise
+        raise InputError(f"{error.message}\n  {part}", expected=error.expected) from None
+    if part:
+        sys.stderr.write(f"note: {part}\n")
+    return outcomes
 
 
 def _words(pasted: str, known: str) -> tuple[str, ...]:
