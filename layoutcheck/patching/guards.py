@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ _TITLE = f"{STRATEGY}: what has coordinates outside of the tensor is not accesse
 _TOGETHER = re.compile(
     r"sync|barrier|fence|arrive|wait|commit|gemm|reduc|shuffle|vote|match|elect"
 )  # calls of many threads
+_ACTS = re.compile(r"atomic|^red|store|copy|print|fill")  # calls that do more than give a value
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield)
 
 
@@ -56,9 +57,9 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
     at = _statement(program.sources[path], line) if path in texts else None
     if at is None:
         return
-    others = [_place(one)[1] for one in findings(trace) if _place(one)[0] == path]
-    whole = at.around([n for n, one in enumerate(at.suite) if any(_spans(one, line) for line in others)])
-    single = at.around([at.suite.index(at.statement)])
+    lines = [line, *(_place(one)[1] for one in findings(trace) if _place(one)[0] == path)]
+    whole = at.around([n for n, one in enumerate(at.suite) if _leaves(one, lines)], lines)
+    single = at.around([at.suite.index(at.statement)], lines)
     for access in _accesses(at.statement, finding.places[0].what):
         zero = _zero(at.statement, access)
         for condition in _conditions(program, at, access):
@@ -131,6 +132,11 @@ def _spans(node: ast.stmt, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
+def _leaves(node: ast.stmt, lines: Iterable[int]) -> bool:
+    """Whether a statement accesses elements outside of a tensor; `lines` are those that do."""
+    return any(_spans(node, line) for line in lines)
+
+
 class _At(NamedTuple):
     """A statement that accesses elements, the list of statements that it is in, and the function."""
 
@@ -139,10 +145,11 @@ class _At(NamedTuple):
     suite: list[ast.stmt]
     scope: Scope
 
-    def around(self, indices: Sequence[int]) -> list[ast.stmt]:
+    def around(self, indices: Sequence[int], lines: Sequence[int]) -> list[ast.stmt]:
         """The statements from the first to the last of these, and those that read what they bind.
 
-        None where others read that, where threads do something together, or one statement leaves the block.
+        None where others read that, where threads do something together, one statement leaves the block, or
+        does something that has nothing to do with what leaves a tensor in the `lines`.
         """
         first, last = min(indices), max(indices)
         names = list(ast.walk(self.scope.node))
@@ -167,7 +174,46 @@ class _At(NamedTuple):
         inner = [node for one in taken for node in ast.walk(one)]
         calls = [name_of(node) for node in inner if isinstance(node, ast.Call)]
         together = any(name in COPIES or _TOGETHER.search(name) for name in calls)
-        return [] if together or any(isinstance(node, _LEAVES) for node in inner) else taken
+        ends = any(isinstance(node, _LEAVES) for node in inner)
+        return [] if together or ends or self._loses(taken, lines, bound & before) else taken
+
+    def _loses(self, taken: list[ast.stmt], lines: Sequence[int], older: set[str]) -> bool:
+        """Whether something else is not done where the statements are not.
+
+        That is a store, a call or a value for one of the `older` names, which rests on nothing that is read
+        outside of a tensor; and such a value that takes the place of the last one, which is read in its stead
+        then. A sum of what is read just has one summand less.
+        """
+        read, kept = set[str](), {name for name in older if self._read_apart(name, taken)}
+        for one in (node for top in taken for node in ast.walk(top) if isinstance(node, ast.stmt)):
+            if hasattr(one, "body"):
+                continue
+            loaded, bound = (_names(one, kind) for kind in (ast.Load, ast.Store))
+            rests = _leaves(one, lines) or not read.isdisjoint(loaded)
+            if isinstance(one, ast.AugAssign):
+                loaded |= bound
+            if not rests and (_acts(one) or kept & bound):
+                return True
+            asked = {name for top in taken for test in _tests(top, one) for name in _names(test, ast.Load)}
+            if kept & bound - loaded - asked:
+                return True
+            read |= bound - older if rests else set()
+        return False
+
+    def _read_apart(self, name: str, taken: list[ast.stmt]) -> bool:
+        """Whether a value that statements give a name is read behind them, or in a loop's next turn."""
+        start, end = taken[0].lineno, taken[-1].end_lineno or taken[-1].lineno
+        uses = [one for one in ast.walk(self.scope.node) if isinstance(one, ast.Name) and one.id == name]
+        loads = [one.lineno for one in uses if isinstance(one.ctx, ast.Load)]
+        if any(line > end for line in loads):
+            return True
+        given = [one.lineno for one in uses if isinstance(one.ctx, ast.Store)]
+        for loop in (one for one in ast.walk(self.scope.node) if isinstance(one, (ast.For, ast.While))):
+            if loop.lineno < start and _spans(loop, end):
+                first = min(line for line in given if line >= loop.lineno)
+                if any(loop.lineno <= line <= min(first, start - 1) for line in loads):
+                    return True
+        return False
 
 
 def _statement(source: Source, line: int) -> _At | None:
@@ -199,6 +245,25 @@ def _accesses(statement: ast.stmt, what: str) -> list[ast.Subscript]:
 
 def _is_none(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def _names(node: ast.AST, kind: type[ast.expr_context]) -> set[str]:
+    """The names that are loaded, or stored, in a part of a program."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, kind)}
+
+
+def _acts(node: ast.stmt) -> bool:
+    """Whether a simple statement does more than to give names their values."""
+    calls = [name_of(one) for one in ast.walk(node) if isinstance(one, ast.Call)]
+    kept = [one for one in ast.walk(node) if isinstance(one, (ast.Subscript, ast.Attribute))]
+    stored = any(isinstance(one.ctx, ast.Store) for one in kept)
+    return stored or (isinstance(node, ast.Expr) and bool(calls)) or any(map(_ACTS.search, calls))
+
+
+def _tests(node: ast.AST, inner: ast.AST) -> list[ast.expr]:
+    """The conditions of the branches of a statement around another one."""
+    branches = (one for one in ast.walk(node) if isinstance(one, ast.If))
+    return [one.test for one in branches if any(inner is part for part in ast.walk(one))]
 
 
 class _Condition(NamedTuple):

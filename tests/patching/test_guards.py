@@ -81,6 +81,55 @@ def test_what_threads_do_together_stays_outside(together: str) -> None:
     assert not any(f"        {together}" in one for one in made)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["count = count + 1", "k[0] = 1", "cute.arch.atomic_add(k, 1)", "old = atomic_add(k)", "note()"],
+)
+def test_what_does_not_rest_on_what_is_read_stays_outside(line: str) -> None:
+    """It was done by all threads, and what it does is read elsewhere."""
+    text = ADD.replace("x + 1.0", f"x + 1.0\n    {line}").replace("done(i)", "done(i, count)")
+    text = text.replace("    i = ", "    count = 0\n    i = ")
+    made = edits(text, found(5), found(9, "writes"))
+    assert made and not any(f"        {line}" in one for one in made)
+
+
+SUM = """@cute.kernel
+def kernel(a: cute.Tensor, c: cute.Tensor):
+    x = zero
+    for i in cutlass.range(8):
+        BEFORE
+        TERM
+        AFTER
+    c[0] = x
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "term", "after", "guarded"),
+    [
+        ("pass", "x = x + a[i]", "pass", "x = x + a[i]"),
+        ("pass", "x += a[i]", "pass", "x += a[i]"),
+        ("pass", "y = a[i]", "x = y if y > x else x", "y = a[i]\n            x = y if y > x else x"),
+        ("pass", "y = a[i]", "if y > x: x = y", "y = a[i]\n            if y > x: x = y"),
+        ("pass", "x = a[i]", "pass", "x = a[i]"),
+        ("c[i] = x", "x = a[i]", "pass", "x = a[i]"),
+    ],
+)
+def test_a_sum_has_one_summand_less_and_other_values_are_0(
+    before: str, term: str, after: str, guarded: str
+) -> None:
+    """The last turn's value would stand for one that is not read."""
+    first, *_ = edits(SUM.replace("BEFORE", before).replace("TERM", term).replace("AFTER", after), found(6))
+    assert f"if i < cute.size(a):\n            {guarded}" in first
+    assert ("x = a.element_type(0)\n" in first) == (term == "x = a[i]")
+
+
+def test_a_value_of_an_earlier_turn_that_nobody_reads_is_no_loss() -> None:
+    text = SUM.replace("BEFORE", "pass").replace("TERM", "x = a[i]").replace("AFTER", "c[i] = x")
+    first, *_ = edits(text.replace("c[0] = x", "pass"), found(6), found(7, "writes"))
+    assert "            x = a[i]\n            c[i] = x\n" in first and "element_type" not in first
+
+
 def test_a_value_that_is_read_elsewhere_gets_its_zero_before() -> None:
     text = ADD.replace("a[i]  # first", "(a[i] + b[i]).to(cutlass.Float32) * s[0]").replace(
         "y = ", "arrive(); y = "
