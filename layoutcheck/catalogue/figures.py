@@ -35,17 +35,28 @@ _INDEX = re.compile(r"(?i)int32|int64|overflow|illegal|offset|stride|index|ptr|o
 _RESERVED = re.compile(
     r"(?i)(?:request\w*|reserv\w*|launch\w*|smem ?=|set(?:ting)?)\b[^.;]{0,60}?\b(?P<asked>[0-9][0-9,]{3,8})(?: ?(?:B|bytes))?\b[^.;0-9]{0,30}\b(?:below|less than|fewer than|smaller than|under|(?:but|while|whereas)\b[^.;0-9]{0,40}\b(?:uses?|needs?|takes?))\b[^.;0-9]{0,20}(?P<used>[0-9][0-9,]{3,8})\b"
 )
+_SHARED = re.compile(r"(?i)\bsmem|shared")
+_NEEDED = re.compile(r"(?i)\b(?:us|need|tak|requir|declar|allocat|sum|total|comput)")
+_NO_NEED = re.compile(
+    r"(?i)limit|maxim|\bmost\b|opt-?in|capacit|availab|device|threads\b|regist|token|element|batch|hidden"
+)
 _OF_TMA = re.compile(r"\bTMA\b|cuTensorMap|cp\.async\.bulk\.tensor|tma_")
 _OFFSET = re.compile(
-    r"(?i)(?:smem|shared|buf\w*)\b[^.;]{0,60}?\boffset (?:of |is |= ?)?(?P<offset>(?:0x)?[0-9a-f]{1,6})\b(?! ?elements)|\b(?:smem|shared|buf\w*) ?\+ ?(?P<behind>[0-9]{1,6})\b"
+    r"(?i)(?:smem|shared|buf\w*)\b[^.;]{0,60}?\boffset (?:of |is |= ?)?(?P<offset>0x[0-9a-f]{1,6}|[0-9]{1,6})\b(?! ?elem)|\b(?:smem|shared|buf\w*) ?\+ ?(?P<behind>[0-9]{3,6})\b(?! ?elem)"
 )
 _STAGE = re.compile(
     rf"(?i)\((?:stages? ?= ?)?[2-9], ?(?P<extents>[0-9]{{1,4}}(?:, ?[0-9]{{1,4}}){{0,2}})\) (?P<type>{'|'.join(TYPES)})\b(?=[^.;]{{0,40}}(?:shared|smem))"
 )
+_BARRIER = re.compile(r"(?i)bar(?:rier)?s?\b")  # 8 bytes, at a multiple of 8
 _TILE_OF_TMA = 128
 _DIGITS = re.compile(r"[0-9]+")
 _VALUE = re.compile(r"\b(?P<name>[A-Za-z]\w{0,30})`? ?= ?`?(?P<value>[0-9]{1,7})\b(?!\.)")
-_QUOTIENT = re.compile(r"\b(?P<whole>[A-Za-z]\w{0,30}) ?// ?(?P<part>[A-Za-z]\w{0,30})\b")
+_QUOTIENT = re.compile(
+    r"(?<![-\w.])(?P<whole>[A-Za-z]\w{0,30}) ?// ?(?P<part>[A-Za-z]\w{0,30})\b(?!\)? ?\+ ?1\b)"
+)
+_OF_ONE = re.compile(
+    r"(?:\w+_)?(?:[pbt]?id|idx|index|lane|warp|thread|block|rank|row|col|head|token)|[a-jpqr-z]"
+)  # a number among others, not how many there are
 _WRAPS = 1 << 31
 _COARSE = 8  # bits of a significand whose steps are seen in a result
 _VECTOR = 16  # bytes of the widest access
@@ -123,7 +134,11 @@ def _reserved(folded: str) -> tuple[str, ...]:
     """That a launch asks for less shared memory than the kernel uses."""
     found = _RESERVED.search(folded)
     asked, used = (int(found[name].replace(",", "")) for name in ("asked", "used")) if found else (0, 0)
-    if asked >= used:
+    if not found or asked >= used:
+        return ()
+    said, behind = found[0], folded[found.end() : found.end() + 40].partition(".")[0]
+    needed = _NEEDED.search(said[said.index(found["asked"]) :] + behind)
+    if not _SHARED.search(said + behind) or not needed or _NO_NEED.search(said + behind):
         return ()
     return (
         f"the launch asks for {asked:,} B of shared memory, {used - asked:,} fewer than the {used:,} B that are used: what lies behind is no memory of the block, and an access there faults at run time, whatever compiles; "
@@ -137,7 +152,10 @@ def _placed(folded: str) -> tuple[str, ...]:
         return ()
     told = []
     offset, staged = _OFFSET.search(folded), _STAGE.search(folded)
-    at = int(offset["offset"] or offset["behind"], 0) if offset else 0
+    written = (offset["offset"] or offset["behind"]).lower() if offset else "0"
+    at = int(written, 16 if written.startswith("0x") else 10)
+    if offset and _BARRIER.search(folded[max(0, offset.start() - 40) : offset.end()]):
+        at = 0
     if at % _TILE_OF_TMA:
         told.append(f"an offset of {at} is {at % _TILE_OF_TMA} behind a multiple of {_TILE_OF_TMA}")
     if staged:
@@ -145,7 +163,7 @@ def _placed(folded: str) -> tuple[str, ...]:
         each = elements * TYPES[staged["type"].lower()][0] // 8
         if each % _TILE_OF_TMA:
             told.append(
-                f"a stage of {elements} elements of {staged['type']} is {each} B: the next begins at {each}"
+                f"where the first mode counts stages, one of {elements} elements of {staged['type']} is {each} B: the next begins at {each}"
             )
     law = f"the shared address of a tensor copy of TMA is a multiple of {_TILE_OF_TMA} bytes (1024 with the 128-byte swizzle; 16 for bulk copies without a map), from the base on: declare it __align__(1024), and pad the stage"
     return (f"{' and '.join(told)}; {law}",) if told else ()
@@ -156,6 +174,9 @@ def _parts(folded: str) -> tuple[str, ...]:
     values = {one["name"]: int(one["value"]) for one in _VALUE.finditer(folded)}
     for found in _QUOTIENT.finditer(folded):
         whole, part = (values.get(found[name], 0) for name in ("whole", "part"))
+        rest = re.search(rf"\b{found['whole']} ?% ?{found['part']}\b", folded)
+        if rest or _OF_ONE.fullmatch(found["whole"]):
+            continue
         if part > 1 and whole % part and whole > part:
             each = whole // part
             return (
