@@ -132,10 +132,10 @@ def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a file, also those that a condition, a `try` or a `with` holds."""
     for node in body:
         yield node
-        if isinstance(node, (ast.If, ast.Try, ast.With)):
+        if isinstance(node, (ast.If, ast.Try, ast.With, ast.Match)):
             yield from _statements(each for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt))
-            handlers = node.handlers if isinstance(node, ast.Try) else []
-            yield from _statements(each for handler in handlers for each in handler.body)
+            ways = [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]
+            yield from _statements(each for way in ways for each in way.body)
 
 
 def _is_tests(node: ast.stmt) -> bool:
@@ -146,20 +146,42 @@ def _is_tests(node: ast.stmt) -> bool:
 
 
 def _constants(body: Iterable[ast.stmt], exports: Mapping[str, str]) -> dict[str, str]:
-    """What a file's other names stand for: its texts, and functions such as `pytest.fixture`."""
+    """What a file's other names stand for: its texts, and functions such as `pytest.fixture`.
+
+    "" where there are several. What makes fixtures in a way of its own is a `fixture` behind the options.
+    """
     found: dict[str, str] = {}
     for node in body:
-        if not isinstance(node, ast.Assign):
-            continue
-        value = node.value
-        if isinstance(value, ast.Call) and value.args and _last(value.func) == "partial":
-            value = value.args[0]
-        text = value.value if isinstance(value, ast.Constant) else ""
-        if isinstance(value, (ast.Attribute, ast.Name)):
-            text = _chain(value, exports)
-        if text and isinstance(text, str):
-            found.update({each.id: text for each in node.targets if isinstance(each, ast.Name)})
+        text, names = "", list[str]()
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [each.id for each in targets if isinstance(each, ast.Name)]
+            value = node.value
+            if isinstance(value, (ast.Attribute, ast.Name)):
+                text = _chain(value, exports)
+            elif isinstance(value, ast.Call):
+                text = _maker(value)
+            elif isinstance(value, ast.Constant) and isinstance(value.value, str):
+                text = value.value
+        elif isinstance(node, _FUNCTIONS) and not any(
+            _last(each) == "fixture" for each in node.decorator_list
+        ):
+            text, names = next(filter(None, map(_maker, _calls_in(node))), ""), [node.name]
+        for name in names if text else ():
+            found[name] = text if found.get(name, text) == text else ""
     return found
+
+
+def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
+    return (each for each in ast.walk(node) if isinstance(each, ast.Call))
+
+
+def _maker(call: ast.Call) -> str:
+    """`autouse.name.fixture` for a call that makes fixtures, or what makes them, with these options."""
+    partly = bool(call.args) and _last(call.func) == "partial"
+    if _last(call.args[0] if partly else call.func) != "fixture":
+        return ""
+    return ".".join([*(key.arg or "autouse.name" for key in call.keywords), "fixture"])
 
 
 def _parameters(node: ast.stmt, known: Mapping[str, str]) -> Iterator[ast.arg]:
@@ -174,7 +196,10 @@ def _parameters(node: ast.stmt, known: Mapping[str, str]) -> Iterator[ast.arg]:
 def _fixture(node: ast.FunctionDef | ast.AsyncFunctionDef, known: Mapping[str, str]) -> str:
     """The name of the fixture that a function is; "" for another function, `ANY` for one made elsewhere."""
     made = fixture_of(node, known)
-    given = [key.value for key in made.keywords if key.arg == "name"] if isinstance(made, ast.Call) else []
+    keys = made.keywords if isinstance(made, ast.Call) else []
+    given = [key.value for key in keys if key.arg == "name"]
+    if made and not given and (any(key.arg is None for key in keys) or "name" in _options(made, known)):
+        return ANY
     if not given or not made:
         return node.name if made else ""
     name = given[0]
@@ -195,7 +220,14 @@ def of_every_test(node: ast.stmt, known: Mapping[str, str]) -> bool:
         return False
     made = fixture_of(node, known)
     given = made.keywords if isinstance(made, ast.Call) else []
-    return node.name.startswith("pytest_") or any(key.arg == "autouse" for key in given)
+    auto = made is not None and "autouse" in _options(made, known)
+    return node.name.startswith("pytest_") or auto or any(key.arg in ("autouse", None) for key in given)
+
+
+def _options(made: ast.expr, known: Mapping[str, str]) -> list[str]:
+    """The options that a decorator's name stands for, as in `_constants`."""
+    name = made.func if isinstance(made, ast.Call) else made
+    return known.get(name.id, "").split(".") if isinstance(name, ast.Name) else []
 
 
 def _given(node: ast.stmt, known: Mapping[str, str]) -> list[str]:
@@ -203,7 +235,11 @@ def _given(node: ast.stmt, known: Mapping[str, str]) -> list[str]:
     if isinstance(node, _FUNCTIONS):
         return [node.name] if node.name.startswith("pytest_") else list(filter(None, [_fixture(node, known)]))
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-        return [each.id for each in node.targets if isinstance(each, ast.Name)]
+        if _maker(node.value) and (not node.value.args or _last(node.value.func) == "partial"):
+            return []  # it makes one of what it decorates
+        keys = [key.value for call in _calls_in(node.value) for key in call.keywords if key.arg == "name"]
+        named = [str(key.value) if isinstance(key, ast.Constant) else ANY for key in keys]
+        return [*(each.id for each in node.targets if isinstance(each, ast.Name)), *named]
     return []
 
 

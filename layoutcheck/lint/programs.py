@@ -132,9 +132,8 @@ class Repository:
             found: dict[str, tuple[str, ...]] = {
                 name: (dotted,) for name, dotted in outline.exports if dotted
             }
-            found |= dict(outline.gives)
-            if ANY in found:
-                found[ANY] = tuple(each for name, used in outline.gives if name == ANY for each in used)
+            for given in dict.fromkeys(name for name, _ in outline.gives):  # perhaps by several branches
+                found[given] = tuple(each for name, used in outline.gives if name == given for each in used)
             self._by_name[file] = found
         return self._by_name[file]
 

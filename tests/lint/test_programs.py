@@ -195,6 +195,20 @@ TAKEN = f"{CONFTEST}@pytest.fixture\ndef built(): return f\n"
          "def test_it(built): ...\n"),
         (f"{CONFTEST}from names import NAME\n@pytest.fixture(name=NAME)\ndef _built(): return f\n"
          "@pytest.fixture(name=NAME + '2')\ndef _plain(): ...\n", "def test_it(built): ...\n"),
+        *((f"{CONFTEST}{text}", f"def test_it({taken}): ...\n") for text, taken in (
+            ("if f:\n @pytest.fixture\n def built(): f(1)\n"
+             "else:\n @pytest.fixture\n def built(): 0\n", "built"),
+            ("try:\n @pytest.fixture\n def built(): f(1)\n"
+             "except OSError:\n @pytest.fixture\n def built(): 0\n", "built"),
+            ("match f:\n case _:\n  @pytest.fixture\n  def built(): f(1)\n", "built"),
+            ("X: object = pytest.fixture\n@X\ndef built(): f(1)\n", "built"),
+            ("X = pytest.fixture(autouse=True)\n@X\ndef built(): f(1)\n", ""),
+            ("X = pytest.fixture(name='built')\n@X\ndef it(): f(1)\n", "built"),
+            ("X = {'name': 'built'}\n@pytest.fixture(**X)\ndef it(): f(1)\n", "built"),
+            ("X = 'built'\n@pytest.fixture(name=X)\ndef it(): f(1)\nX = 'it'\n", "built"),
+            ("def X(g): return pytest.fixture(g)\n@X\ndef built(): f(1)\n", "built"),
+            ("it = pytest.fixture(name='built')(lambda: f(1))\n", "built"),
+        )),
         (TAKEN, "from pytest import mark\nneeds = mark.usefixtures\n@needs('built')\ndef test_it(): ...\n"),
         ("try:\n import no\nexcept ImportError:\n pytest_plugins = ['plugin']\n", "def test_it(): ...\n"),
         ("import ops\nops.f(1)\n", "def test_it(): ...\n"),
@@ -243,6 +257,7 @@ def test_fixtures_that_no_parameter_names_are_followed(tmp_path: Path, conftest:
         (f"{CONFTEST}def pytest_addoption(parser): f(1)\n", "def test_it(): ...\n", False),
         ("pytest_plugins = ['pytester']\n", "def test_it(): ...\n", False),
         (f"{CONFTEST}X = 'built'\n@pytest.fixture(name=X)\ndef it(): f(1)\n", "def test(it): 1\n", False),
+        (f"{CONFTEST}X = pytest.fixture(scope='session')\n@X\ndef it(): f(1)\n", "def test(): 1\n", False),
         (f"pytest_plugins = {['other', *map(str, range(1000))]}\n", "def test_it(): ...\n", True),
     ],
 )  # fmt: skip
