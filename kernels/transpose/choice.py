@@ -24,7 +24,7 @@ LAUNCHES = 2
 SPARE_BYTES = 1 << 31
 """Memory for copies, at most; tensors that do not fit twice are used themselves."""
 
-FINALISTS, ROUNDS = 6, 15
+FINALISTS, ROUNDS = 4, 15
 """Plans that run again, and how often."""
 
 TIE = 1.003
