@@ -220,7 +220,10 @@ def types(run: dict[str, Any], text: str, padded: dict[str, Any]) -> str:
     table = grid(["M x N", *kinds], body)
     about = {"device": run["device"].split(",")[0], "date": run["date"]}
     counts = [count for plans in run["checked"].values() for count in plans.values()]
-    about |= {"summary": summary(leads), "behind": ", ".join(behind) or "none", "count": len(shares)}
+    named = re.search(r"--again (\S+)", run["command"])
+    again = len(named[1].split(",")) if named else 0
+    about |= {"summary": summary(leads), "behind": ", ".join(behind) or "none"}
+    about |= {"drawn": len(shares) - again, "again": again}
     about["below"] = ", ".join(f"{name} ({share:.2f})" for share, name in sorted(shares) if share < 0.9)
     return text.format(**about, checks=len(counts), wrong=sum(map(bool, counts))) + "\n" + table
 

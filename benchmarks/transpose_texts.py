@@ -41,7 +41,6 @@ and the plans that the search cannot find:
 | `few rows`, `padded`, `few columns`, `runs`, `spliced`, `flat` | thin sides |
 | `whole` | matrices that fit in a block |
 | `blocks`, `direct` | tiny matrices |
-| `registers` | no shared memory; the search finds this kind, too; behind `exchange` at every shape |
 | `narrow` | any strides |
 """
 
@@ -178,14 +177,14 @@ TYPES = """
 
 Microseconds, share and lead of `fastest`, as above ({device}, {date};
 [transpose_types.json](evidence/transpose_types.json)). Where rows of `y` have pads, a copy that leaves them
-alone is the truer ceiling ([below](#what-pads-in-y-cost)): *copy* is its share. 18 rows of bytes were timed
-again with other plans for few rows, and are those of that call; 20x457x130 took 2.96 us in the first (0.79,
-and 0.96 of torch.compile's speed) and 2.57 in the second. Behind: {behind}. Below 0.9 of the ceiling:
-{below}. {checks} checks bit for bit, {wrong} wrong.
+alone is the truer ceiling ([below](#what-pads-in-y-cost)): *copy* is its share. An empty cell: the plan that
+was chosen there is no plan any more. Behind: {behind}. Below 0.9 of the ceiling: {below}. {checks} checks bit
+for bit, {wrong} wrong.
 """
 
 TYPES_FRESH = """
-All sizes in turn at {count} shapes drawn at random, torch.compile among the peers ({device}, {date};
+All sizes in turn at {drawn} shapes drawn at random, and {again} of earlier draws that were low there or
+changed since, torch.compile among the peers ({device}, {date};
 [transpose_types_fresh.json](evidence/transpose_types_fresh.json)): {summary}
 Behind: {behind}. Below 0.9 of the ceiling: {below}. {checks} checks bit for bit, {wrong} wrong.
 """

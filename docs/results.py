@@ -108,7 +108,10 @@ _PAGES = {
     "transpose_stages": ("plans with stages, hints and prefetches", "kernels.md"),
     "transpose_small": ("plans for small matrices", "kernels.md"),
     "transpose_tiles": ("plans for few rows, several matrices, slim ones", "kernels.md"),
-    "transpose_types_fresh": ("all sizes of an element at shapes drawn at random", "kernels.md"),
+    "transpose_types_fresh": (
+        "all sizes of an element at drawn shapes, some of them again",
+        "kernels.md",
+    ),
     "transpose_bound": ("odd pitches with steps of the kernels left out, and plans tried", "kernels.md"),
     "transpose_runs": ("thin matrices as runs, widths and batches of bytes, two sizes alone", "kernels.md"),
     "transpose_starts": ("when launches behind may start, by plan", "kernels.md"),
