@@ -161,7 +161,7 @@ class AsyncCopies:
                 report(world, world.shared.write(access, world.clocks.known[warp.number]))
         return True
 
-    def _issuing(self, warp: Warp, index: int, event: Event, lanes: int) -> list[int]:
+    def _issuing(self, warp: Warp, index: int, event: Event, lanes: int) -> tuple[int, ...]:
         """The lanes that start a copy: all that execute it in PTX, one for a TMA copy of the DSL's."""
         chosen = lanes_in(lanes)
         if event.meaning.facts.get("tensor") and not event.meaning.facts.get("each"):

@@ -251,7 +251,7 @@ class Mbarriers:
         """The objects that the lanes name, each with its lanes."""
         value, groups = event.values[operand], dict[int, list[int]]()
         if isinstance(value, int):
-            groups[value] = lanes_in(lanes)
+            groups[value] = [*lanes_in(lanes)]
         else:
             each = value[warp.first : warp.first + 32].tolist()
             for lane in lanes_in(lanes):

@@ -64,9 +64,9 @@ def of_lanes(
 
 
 @lru_cache(4096)
-def lanes_in(lanes: int) -> list[int]:
+def lanes_in(lanes: int) -> tuple[int, ...]:
     """The lanes of a mask, in order."""
-    return [lane for lane in range(32) if lanes >> lane & 1]
+    return tuple(lane for lane in range(32) if lanes >> lane & 1)
 
 
 def lanes_in_words(lanes: int) -> str:
