@@ -19,7 +19,8 @@ REGISTER_BYTES = 4
 TOGETHER = 4
 """Loads that a thread waits for at once, of twice as many; each doubling takes a round more (measured)."""
 BOX_INSTRUCTIONS = 8.0
-"""Of the warp that starts bulk copies, for each box (compiled programs)."""
+"""Of the warp that starts bulk copies, for each box: compiled programs take 8 to 10 for each of 6 to 16 boxes
+that they load, 4 to 6 for one that they store, and 15 for each of 192."""
 ONE_BY_ONE, BESIDE, EACH_WORD = 48.0, 24.0, 2.0
 """Registers of a program without a tile ahead, which turns block after block: at most so many, or those
 beside a block and for each of its words (compiled programs)."""
