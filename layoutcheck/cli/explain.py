@@ -182,10 +182,10 @@ def _tell_unused(outcomes: Iterable[Outcome], options: Mapping[str, bool]) -> No
 
 
 def _read(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]:
-    """The outcomes of a pasted text; of a long one also, or in the error, that a part is read."""
-    from layoutcheck.sources.pasted import LOG, shown
+    """The outcomes of a pasted text. Of a long one a note, or the error, says that only a part is read."""
+    from layoutcheck.sources.pasted import LONG, shown
 
-    part = f"of {len(text):,} characters those around the errors are read" if len(shown(text)) > LOG else ""
+    part = f"of {len(text):,} characters those around the errors are read" if len(shown(text)) > LONG else ""
     try:
         outcomes = _pasted(text, stated, sources)
     except InputError as error:

@@ -18,7 +18,7 @@ MAX_PASTE = 1 << 26  # characters: 64 MiB, more than any log that is pasted by h
 _WINDOW_LINES = 80  # lines kept on each side of a line of interest in long pastes
 _MAX_WINDOWS = 100
 _MAX_WINDOW = 1 << 14  # characters on each side
-LOG = 1 << 17  # characters of a text of which only a part is read
+LONG = 1 << 17  # characters: of a longer text only a part is read
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]")
@@ -127,7 +127,7 @@ def readings(text: str) -> Iterator[str]:
     pairs = [one for one in zip(stripped, widths, strict=True) if not _PROGRESS.search(one[0])]
     cleaned = _unled(_of_one_rank(lines, [line for line, _ in pairs]))
     as_printed = _HYPHEN.sub("-", "\n".join(cleaned))
-    if len(text) > LOG or len(cleaned) != len(lines):
+    if len(text) > LONG or len(cleaned) != len(lines):
         yield as_printed
         return
     widest = max(widths)
@@ -247,15 +247,15 @@ def _unled(lines: list[str]) -> list[str]:
 
 def _interesting(text: str) -> str:
     """A long paste cut down to the neighbourhood of what can matter; a short one as it is."""
-    if len(text) <= LOG:
+    if len(text) <= LONG:
         return text
-    windows = (*_windows(text, text, _TOLD, LOG // 2), *_windows(text, text, _INTEREST, LOG))
+    windows = (*_windows(text, text, _TOLD, LONG // 2), *_windows(text, text, _INTEREST, LONG))
     if not windows:
         from layoutcheck.catalogue import folding  # which a trace is spared
 
         lowered = text.lower()
         same = len(lowered) == len(text)  # but for a letter whose lower case is two
-        windows = tuple(_windows(text, lowered if same else text, folding.WRONGS, LOG))
+        windows = tuple(_windows(text, lowered if same else text, folding.WRONGS, LONG))
     return "\n".join(windows)
 
 
