@@ -127,5 +127,5 @@ RULE = make_rule(
         "val": "(1,8)",
     },
     twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'},
-    occurs=occurs,
+    told=occurs,
 )

@@ -97,17 +97,18 @@ def make_rule(
     explains: Iterable[str] = (),
     symptoms: Iterable[str] = (),
     beyond: str = "",
-    occurs: Callable[[Analysis], bool] | None = None,
+    told: Callable[[Analysis], bool] | None = None,
 ) -> Rule:
     """The rule whose code, name, summary and documentation are in the docstring of the module of `find`.
 
-    `twin` is what differs from `flagged` in a copy that the rule leaves alone: None takes an argument away.
+    `twin` is what differs from `flagged` in a copy that the rule leaves alone: None takes an argument away. The rest
+    is as in `Rule`.
     """
     clean = {key: value for key, value in {**flagged, **twin}.items() if value is not None}
     example, explained = Example(flagged, clean), frozenset(explains)
     code, name, summary, doc = heading(find.__globals__["__doc__"], SILENCED.get(severity, ""))
     return Rule(
-        code, name, severity, summary, doc, find, example, explained, frozenset(symptoms), beyond, occurs
+        code, name, severity, summary, doc, find, example, explained, frozenset(symptoms), beyond, told
     )
 
 
