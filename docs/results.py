@@ -38,7 +38,10 @@ _PAGES = {
     "place_sizes": ("false alarms about place in other repositories, at three problem sizes", "bounds.md"),
     "place_cost": ("what bounds, maps and roles cost beside the rest of a trace", "bounds.md"),
     "tma_election": ("who may start a TMA copy", "guides/tma.md"),
-    "unread_texts": ("public texts that no developer had read: answers, as two judges score them", "errors.md"),
+    "unread_texts": (
+        "public texts that no developer had read: answers, as two judges score them",
+        "errors.md",
+    ),
     "versions": ("what other versions of the CuTe DSL answer differently", "versions.md"),
     "quack": ("softmax and rmsnorm of quack under pytest --layoutcheck=confirm", "pytest.md"),
     "confirm_seed_4242": ("the same on fresh seeds", "confirmed.md"),

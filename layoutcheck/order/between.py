@@ -35,7 +35,6 @@ from layoutcheck.sources.mlir import Operation
 TITLE = "global memory between blocks"
 MOST_BYTES = 1 << 24  # of all accesses of one block
 _WIDEST = 16  # bytes of a cell
-_READS = ("read", "cp_async", "bulk_load")
 _WRITES = ("write", "bulk_store")
 _RECORD_BITS = 32  # of an event's number and what is left of its thread's
 _THREAD_BITS, _LANE_BITS = 10, 5  # of a record: the thread of a block, the lane of a warp

@@ -11,12 +11,11 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from copy import deepcopy
 from typing import NamedTuple
 
 from layoutcheck.lint.scopes import Scope
 from layoutcheck.lint.source import Source
-from layoutcheck.patching.cuts import coordinates, cut_of, free
+from layoutcheck.patching.cuts import coordinates, cut_of, free, put
 from layoutcheck.patching.edit import Candidate, Edit, indent_of
 from layoutcheck.patching.predicates import STRATEGY, names_of
 from layoutcheck.patching.program import COPIES, Program, Site
@@ -31,6 +30,7 @@ _TOGETHER = re.compile(
 )  # calls of many threads
 _ACTS = re.compile(r"atomic|^red|store|copy|print|fill")  # calls that do more than give a value
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield)
+_TEXTS = (ast.Constant, ast.JoinedStr)
 
 
 def findings(trace: Trace) -> list[KernelFinding]:
@@ -68,10 +68,8 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
                 (_TITLE, single, ""),
                 (f"{_TITLE}; what is not read is 0", [at.statement] if zero else [], zero),
             ):
-                edits, bare = (
-                    _guarded(at, statements, condition, first, extents)
-                    for extents in (condition.extents, condition.endless)
-                )
+                endless = condition._replace(extents=f"cute.repeat_like(1 << 30, {condition.extents})")
+                edits, bare = (_guarded(at, statements, one, first) for one in (condition, endless))
                 if edits:
                     yield Way(title, edits, bare)
 
@@ -86,8 +84,8 @@ def objection(edited: Edited, finding: KernelFinding) -> str:
     if new - old:
         return f"{min(new - old)} is found instead"
     unknown = [
-        sum(one.accesses - one.known for one in state.trace.elements)
-        for state in (edited.before, edited.after)
+        sum(one.accesses - one.known for one in trace.elements)
+        for trace in (edited.before.trace, edited.after.trace)
     ]
     return "fewer accesses are known" if unknown[1] > unknown[0] else ""
 
@@ -152,25 +150,20 @@ class _At(NamedTuple):
         does something that has nothing to do with what leaves a tensor in the `lines`.
         """
         first, last = min(indices), max(indices)
-        names = list(ast.walk(self.scope.node))
+        names = [one for one in ast.walk(self.scope.node) if isinstance(one, ast.Name)]
+        stored = [one for one in names if isinstance(one.ctx, ast.Store)]
         while True:
             taken = self.suite[first : last + 1]
-            start, end = taken[0].lineno, taken[-1].end_lineno or taken[-1].lineno
-            bound, before, read = set[str](), set(self.scope.parameters), dict[str, int]()
-            for one in names:
-                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-                    (bound if start <= one.lineno <= end else before if one.lineno < start else set()).add(
-                        one.id
-                    )
-                elif isinstance(one, ast.Name) and not start <= one.lineno <= end:
-                    read[one.id] = max(one.lineno, read.get(one.id, 0))
-            later = [read[name] for name in bound - before if name in read]
-            if not later:
-                break
-            further = [n for n, one in enumerate(self.suite) if n > last and _spans(one, max(later))]
+            span = range(taken[0].lineno, (taken[-1].end_lineno or taken[-1].lineno) + 1)
+            before = {*self.scope.parameters, *(one.id for one in stored if one.lineno < span.start)}
+            bound = {one.id for one in stored if one.lineno in span}
+            reads = (one for one in names if one.id in bound - before and not isinstance(one.ctx, ast.Store))
+            further = max((one.lineno for one in reads if one.lineno not in span), default=0)
             if not further:
+                break
+            last = next((n for n, one in enumerate(self.suite) if n > last and _spans(one, further)), -1)
+            if last < 0:
                 return []
-            last = further[0]
         inner = [node for one in taken for node in ast.walk(one)]
         calls = [name_of(node) for node in inner if isinstance(node, ast.Call)]
         together = any(name in COPIES or _TOGETHER.search(name) for name in calls)
@@ -219,7 +212,7 @@ class _At(NamedTuple):
 def _statement(source: Source, line: int) -> _At | None:
     """The simple statement of a line."""
     scope = source.scope_at(line)
-    suites = [getattr(node, name, None) for node in ast.walk(scope.node) for name in ("body", "orelse")]
+    suites = (getattr(node, name, None) for node in ast.walk(scope.node) for name in ("body", "orelse"))
     for suite in [one for one in suites if isinstance(one, list)]:
         for one in suite:
             if isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr)) and _spans(one, line):
@@ -229,17 +222,12 @@ def _statement(source: Source, line: int) -> _At | None:
 
 def _accesses(statement: ast.stmt, what: str) -> list[ast.Subscript]:
     """The elements that a statement reads or writes, by one index each."""
-    stores = what == "writes"
-    every = [node for node in ast.walk(statement) if isinstance(node, ast.Subscript)]
-    kept = [
-        node
-        for node in every
-        if isinstance(node.ctx, ast.Store) == stores or isinstance(statement, ast.AugAssign)
-    ]
     return [
         node
-        for node in kept
-        if not any(isinstance(one, ast.Slice) or _is_none(one) for one in ast.walk(node.slice))
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Subscript)
+        and (isinstance(node.ctx, ast.Store) == (what == "writes") or isinstance(statement, ast.AugAssign))
+        and not any(isinstance(one, ast.Slice) or _is_none(one) for one in ast.walk(node.slice))
     ]
 
 
@@ -274,11 +262,6 @@ class _Condition(NamedTuple):
     before: str
     more: Candidate
 
-    @property
-    def endless(self) -> str:
-        """Extents that no coordinate reaches."""
-        return f"cute.repeat_like(1 << 30, {self.extents})"
-
 
 def _conditions(program: Program, at: _At, access: ast.Subscript) -> Iterator[_Condition]:
     """Whether the coordinates of an element are inside of its tensor."""
@@ -288,17 +271,14 @@ def _conditions(program: Program, at: _At, access: ast.Subscript) -> Iterator[_C
         return
     index, taken = ast.unparse(access.slice), names_of(at.source)
     for coords, extents, more in coordinates(program, site, cut, taken):
+        before, of_one = "", index
         if not isinstance(cut.part, ast.Name):
             name = free("coords", taken)
-            given = f"{name}[{index.removeprefix('(').removesuffix(')')}]"
-            yield _Condition(
-                f"cute.elem_less({given}, {{}})", extents, f"{name} = {ast.unparse(coords)}", more
-            )
-        elif isinstance(access.slice, ast.Tuple):
-            yield _Condition(f"cute.elem_less({index}, {{}})", extents, "", more)
-        else:
+            before = f"{name} = {ast.unparse(coords)}"
+            of_one = f"{name}[{index.removeprefix('(').removesuffix(')')}]"
+        elif not isinstance(access.slice, ast.Tuple):
             yield _Condition(f"{index} < {{}}", f"cute.size({cut.root.id})", "", more)
-            yield _Condition(f"cute.elem_less({index}, {{}})", extents, "", more)
+        yield _Condition(f"cute.elem_less({of_one}, {{}})", extents, before, more)
 
 
 def _zero(statement: ast.stmt, access: ast.Subscript) -> str:
@@ -307,39 +287,24 @@ def _zero(statement: ast.stmt, access: ast.Subscript) -> str:
         isinstance(one, ast.Name) for one in statement.targets
     ):
         return ""
-    value = _Zero(ast.unparse(access.slice)).visit(deepcopy(statement.value))
+    index, value = ast.unparse(access.slice), statement.value
+    while reads := [
+        one for one in ast.walk(value) if isinstance(one, ast.Subscript) and ast.unparse(one.slice) == index
+    ]:
+        value = put(value, reads[0], ast.Name(f"{ast.unparse(reads[0].value)}.element_type(0)"))
     return ast.unparse(ast.Assign(statement.targets, value, lineno=0))
 
 
-class _Zero(ast.NodeTransformer):
-    """0 in place of what is read by an index."""
-
-    def __init__(self, index: str) -> None:
-        self.index = index
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        if ast.unparse(node.slice) != self.index:
-            return self.generic_visit(node)
-        return ast.parse(f"{ast.unparse(node.value)}.element_type(0)", mode="eval").body
-
-
-def _guarded(
-    at: _At, statements: Sequence[ast.stmt], condition: _Condition, zero: str, extents: str
-) -> Candidate:
+def _guarded(at: _At, statements: Sequence[ast.stmt], condition: _Condition, zero: str) -> Candidate:
     """Statements under a condition; nothing where they share their lines, or a text has several."""
     source, indents = at.source, [indent_of(at.source, one) for one in statements]
-    texts = [
-        node for one in statements for node in ast.walk(one) if isinstance(node, ast.Constant | ast.JoinedStr)
-    ]
+    texts = (node for one in statements for node in ast.walk(one) if isinstance(node, _TEXTS))
     if not indents or None in indents or any(node.lineno != node.end_lineno for node in texts):
         return ()
     (start, _), (_, end) = (source.span_of(one) for one in (statements[0], statements[-1]))
     indent = indents[0] or ""
     step = "\t" if "\t" in indent else "    "
     inner = re.sub(r"\n(?=[^\r\n])", f"\n{step}", source.text[start:end])
-    lines = [
-        *filter(None, (condition.before, zero)),
-        f"if {condition.text.format(extents)}:",
-        f"{step}{inner}",
-    ]
+    asked = f"if {condition.text.format(condition.extents)}:"
+    lines = filter(None, (condition.before, zero, asked, f"{step}{inner}"))
     return (Edit(source.path, start, end, f"\n{indent}".join(lines)), *condition.more)

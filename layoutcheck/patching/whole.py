@@ -22,7 +22,7 @@ from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search
 from layoutcheck.patching.state import RANKS, Edited, State
 from layoutcheck.patching.strides import calls_at, respelled
 from layoutcheck.patching.views import views
-from layoutcheck.sources.traced import UNCOMPILED, KernelFinding, Trace, TraceFailure
+from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
 from layoutcheck.syntax import name_of
 
 FAILED = ("raised", "killed", "uncompiled", "refused")
@@ -36,16 +36,14 @@ def product(
     """The edit with which a product's operands fit; else why there is none."""
     where = finding.places[0].where
 
-    def objection(edited: Edited, edits: Candidate) -> str:
-        del edits
+    def objection(edited: Edited, _edits: Candidate) -> str:
         why = operands.objection(state.trace, edited.after.trace, finding)
         return why or edited.objection(registers=False)
 
-    def repair(edited: Edited, title: str, edits: Candidate) -> Repair:
-        del edited
-        return Repair(where, title, "legal", (where,), lines_of(texts, edits))
-
-    made, why = _first(search, state, texts, operands.ways(texts, finding), MOST_TRIES, objection, repair)
+    ways = operands.ways(texts, finding)
+    made, why = _first(
+        search, state, texts, ways, MOST_TRIES, objection, lambda _: (where, "legal", (where,))
+    )
     return made, why or UNFOUND
 
 
@@ -62,33 +60,27 @@ def unguarded(
         bare = State(search.trace(apply(texts, ways[edits].bare)))
         return guards.unkept(edited, bare, finding, edits)
 
-    def repair(edited: Edited, title: str, edits: Candidate) -> Repair:
-        repaired = tuple(one.places[0].where for one in guards.repaired(edited))
-        where = finding.places[0].where
-        return Repair(where, title, guards.VERDICT, repaired, lines_of(texts, edits))
+    def repaired(edited: Edited) -> tuple[Frame, str, tuple[Frame, ...]]:
+        there = tuple(one.places[0].where for one in guards.repaired(edited))
+        return finding.places[0].where, guards.VERDICT, there
 
     titled = [(way.title, way.edits) for way in ways.values()]
-    return _first(search, state, texts, titled, MOST_TRIES, objection, repair)
+    return _first(search, state, texts, titled, MOST_TRIES, objection, repaired)
 
 
 def disorder(
     search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
 ) -> tuple[Proven | None, str]:
     """The edit with which accesses are in order; else why there is none."""
+    where = finding.places[min(1, len(finding.places) - 1)].where
+    both = tuple(dict.fromkeys(place.where for place in finding.places[:2]))
 
-    def objection(edited: Edited, edits: Candidate) -> str:
-        del edits
+    def objection(edited: Edited, _edits: Candidate) -> str:
         why = edited.failed() or proof.objection(state.trace, edited.after.trace, finding, edited.lines)
         return why or edited.objection()
 
-    def repair(edited: Edited, title: str, edits: Candidate) -> Repair:
-        del edited
-        where = finding.places[min(1, len(finding.places) - 1)].where
-        both = tuple(dict.fromkeys(place.where for place in finding.places[:2]))
-        return Repair(where, title, "in order", both, lines_of(texts, edits))
-
     ways = ordering.ways(texts, finding, state.trace)
-    return _first(search, state, texts, ways, MOST_ORDERED, objection, repair)
+    return _first(search, state, texts, ways, MOST_ORDERED, objection, lambda _: (where, "in order", both))
 
 
 def _first(
@@ -98,9 +90,12 @@ def _first(
     ways: Iterable[tuple[str, Candidate]],
     most: int,
     objection: Callable[[Edited, Candidate], str],
-    repair: Callable[[Edited, str, Candidate], Repair],
+    repaired: Callable[[Edited], tuple[Frame, str, tuple[Frame, ...]]],
 ) -> tuple[Proven | None, str]:
-    """The first edit that nothing is said against and that harms no copy; else what is said."""
+    """The first edit that nothing is said against and that harms no copy; else what is said.
+
+    `repaired` is for which place it is, the verdict then, and the places that it repaired.
+    """
     refused: list[str] = []
     tried: set[tuple[str, ...]] = {tuple(texts.values())}
     for title, edits in ways:
@@ -117,7 +112,8 @@ def _first(
         if not why and edited.harmed():
             why = f"{short(edited.harmed()[0])} is worse"
         if not why:
-            return Proven(edited, repair(edited, title, edits)), ""
+            where, verdict, places = repaired(edited)
+            return Proven(edited, Repair(where, title, verdict, places, lines_of(texts, edits))), ""
         refused.append(f"{title.split(';')[0]} at line {lines_of(texts, edits)[0].line}: {why}")
     return None, told(refused)
 

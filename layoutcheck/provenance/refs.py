@@ -38,7 +38,6 @@ MIXED = 1 << 60
 JOINED = 1 << 61
 MASKED = 1 << 62
 FLAGS = MIXED | JOINED | MASKED
-_NO_ACCESS: Any = None
 
 
 class Refs(Data):  # pyrefly: ignore[bad-class-definition]

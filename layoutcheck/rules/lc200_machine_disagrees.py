@@ -27,8 +27,6 @@ from __future__ import annotations
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
-KINDS = ("wrong", "missing", "outside_src", "outside_dst", "race", "overlap", "guard", "never", "unmatched")
-
 
 def find(analysis: Analysis) -> Findings:
     """Any difference that no other rule explained; `check` asks this rule last."""

@@ -1,8 +1,7 @@
 """`LoweredOp`: what one operation of a kernel does in memory, instruction by instruction, for all threads.
 
-Made from the accesses that an evaluation recorded under the operation's tag; `memory_accesses` and
-`execution` put it in the terms of `atoms.execution`, so that its cost is counted and a model's answer
-compared.
+Made from the accesses that an evaluation recorded under the operation's tag; `memory_accesses` puts it in
+the terms of `atoms.execution`, so that its cost is counted and a model's answer compared.
 """
 
 from __future__ import annotations
@@ -12,11 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from layoutcheck.copies.moves import Access, Execution, Places
+from layoutcheck.copies.moves import Access
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Evaluated
-from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_register
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.values import CLASSES, Reasons
 from layoutcheck.machine.banks import OFF
@@ -205,66 +203,6 @@ def global_parts(access: Recorded, widest_bytes: int) -> list[tuple[int, str, st
         for side, space, address in sides
         if space == "gmem" and address is not None
     ]
-
-
-def execution(accesses: tuple[Recorded, ...], threads: int) -> Execution | None:
-    """The same as `copies.moves.Execution`, moves included; None where it has no bytes to follow.
-
-    Registers' addresses are those of the lowered module's arrays: only their differences mean something.
-    """
-    moves = [move[:3] for access in accesses for move in access_moves(access, accesses, threads)]
-    if not moves:
-        return None
-    width = min(size for _, _, size in moves)
-    if any(size % width for _, _, size in moves):
-        return None
-    byte = np.arange(width, dtype=np.int64)
-    cut = [(source + k, target + k) for source, target, size in moves for k in range(0, size, width)]
-    src, dst = (Places.of(np.array([pair[i][:, None] + byte for pair in cut])) for i in (0, 1))
-    sides = memory_accesses(accesses, threads, masked=False)
-    return Execution(src, dst, 8, *sides, zero_fills=accesses[0].op.startswith("cp.async"))
-
-
-def access_moves(
-    access: Recorded, accesses: tuple[Recorded, ...], threads: int
-) -> list[tuple[IntArray, IntArray, int, int]]:
-    """(from, to, bytes, provenance of from) of what one access puts in place.
-
-    That is what a cp.async moves, or what a store was given by loads.
-    """
-
-    def row(address: IntArray | int, space: str) -> IntArray:
-        return np.broadcast_to(np.asarray(spaces.in_object(space, address)[1], np.int64), (threads,))
-
-    if access.op.startswith("cp.async") and access.second is not None:
-        source = row(access.second, access.second_space)
-        return [(source, row(access.address, access.space), access.size, access.second_provenance)]
-    if access.op != "st":
-        return []
-    target = row(access.address, access.space)
-    found = []
-    for offset, size, data in access.data:
-        if data is None or data.access not in accesses:
-            continue
-        load = data.access
-        if load.op == "ld":
-            found.append((row(load.address, load.space) + data.start, target + offset, size, load.provenance))
-        elif load.op.startswith("ldmatrix") and "row" in load.facts.get("layout", "") and size % 4 == 0:
-            for at in range(0, size, 4):
-                matrix = (data.start + at) // 4
-                place = matrix_register(row(load.address, load.space), matrix)
-                found.append((place, target + offset + at, 4, load.provenance))
-        elif load.op.startswith("ldmatrix") and size % 4 == 0 and _halves(load):
-            for at in range(0, size, 2):
-                matrix, half = divmod(data.start + at, 4)
-                place = transposed_register(row(load.address, load.space), matrix, half // 2)
-                found.append((place, target + offset + at, 2, load.provenance))
-    return found
-
-
-def _halves(load: Recorded) -> bool:
-    """Whether an ldmatrix loads elements of 2 bytes."""
-    return load.facts.get("srcFormat", "b16") in ("b16", "b8") and "m8n8" in load.facts.get("shape", "")
 
 
 def active(accesses: tuple[Recorded, ...], threads: int) -> Mask:
