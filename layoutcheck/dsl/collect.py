@@ -70,10 +70,10 @@ class Collector:
         self.sharing: dict[int, int] = {}  # how many tests there are, by process that takes some of them
         self._held: list[dict[str, Any]] = []  # of tests that are shared, to be taken in their order
         self._versions: dict[str, str] = {}
-        self._spans: dict[tuple[int, int], range] = {}  # (process, module) -> its copies
         self._modules: list[tuple[TracedModule, range, str]] = []  # to ask more of; their copies and digests
         self._numbers: dict[str, int] = {}  # of a module in these, by its digest
-        self._digests: dict[tuple[int, int], str] = {}  # as `_spans`
+        self._digests: dict[tuple[int, int], str] = {}  # (process, module) -> its text
+        self._unverified: set[str] = set()  # digests of modules that the verifier has not come to an end with
         self._from: dict[str, int] = {}  # by a module's digest: the place of the first test that built it
         self._calls: dict[str, dict[Call | None, int]] = {}  # the same: calls, by the first that made each
         self._looked: SharedOut | None = None
@@ -223,6 +223,8 @@ class Collector:
         failures = [*self.outcomes.failures(self.main in self.sessions, bool(self.kernels))]
         kernels = sorted(self.kernels, key=lambda digest: self._from[digest])
         spans = (self._of[digest] for digest in kernels)
+        for span in (self._of[digest] for digest in self._unverified):  # its process had ended before
+            self.copies[span.start : span.stop] = [replace(self.copies[at], verified=False) for at in span]
         copies = [one for span in spans for one in self.copies[span.start : span.stop]]
         return Trace(
             tuple(copies), tuple(self.kernels[digest] for digest in kernels),
@@ -287,7 +289,6 @@ class Collector:
         known = self.kernels.get(digest)
         if known is not None:
             self.kernels[digest] = replace(known, built=known.built + 1)
-            self._spans[module] = range(0)
             self._digests[module] = digest
             if place < self._from[digest]:
                 self._built_before(digest, event)
@@ -300,12 +301,12 @@ class Collector:
                 said += ": " + _ELSEWHERE
             self.outcomes.fail(TraceFailure("unreadable", said), place)
             found = []
-        self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
         self._digests[module], self._from[digest] = digest, place
-        self._of[digest] = self._spans[module]
+        self._of[digest] = span = range(len(self.copies), len(self.copies) + len(found))
+        self._unverified.add(digest)
         self._numbers[digest] = number = len(self._modules)
         self._fresh[number] = time.monotonic()
-        self._modules.append((_module(event), self._spans[module], digest))
+        self._modules.append((_module(event), span, digest))
         self.copies += found
         self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))
         if self.observe is not None:
@@ -335,8 +336,10 @@ class Collector:
             calls[given] = min(calls.get(given, place), place)
 
     def _refuse(self, module: tuple[int, int], event: dict[str, Any]) -> None:
-        """The verifier's refusals of a module that was taken before."""
-        span = self._spans.get(module, range(0))
+        """The verifier's refusals of a module that was taken before, if there are any."""
+        digest = self._digests.get(module, "")
+        span = self._of.get(digest, range(0))
+        self._unverified.discard(digest)
         for index, message in event["refused"]:
             if index < len(span):
                 at = span[index]

@@ -48,9 +48,9 @@ class Built:
 
     `sites` says of every operation that moves or orders memory (`dsl/tagged.py`) which of `places` it is at.
 
-    It is recorded twice where the verifier refuses it: once as traced, without `refused`, so that nothing is
-    lost if the verifier dies of it; and once with an empty text and `refused`, the (index, message) of every
-    copy that is refused, and `others`, the (name, message, location) of every other operation.
+    It is recorded twice: as traced, so that nothing is lost if the verifier dies of it; then, once that has
+    come to its end, with an empty text and `refused`, the (index, message) of every copy that is refused, and
+    `others`, the (name, message, location) of every other operation.
 
     `caller` is the user's (file, line) that had it built: frames from there on are not of what was traced.
     """
@@ -337,7 +337,7 @@ def _hide_patches() -> None:
 
 
 def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> bool:
-    """Record a module; whether the verifier refuses operations of it, which are recorded too."""
+    """Record a module, and what the verifier refuses in it; whether it refuses any operation."""
     operation = plain(built.operation)
     sites, places = sites_of(operation)
     if not benchmarks.keep(places):
@@ -348,13 +348,13 @@ def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> bool:
     _building.set((number, writes_integers(text)))
     locations = locations_of(operation) if COPIES[0] in text else ()
     record(Built(number, kernel, arch, text, locations, sites, places, caller=_caller()))
+    copies, others = (), ()
     try:
         operation.verify()
     except Exception:
         copies, others = refusals_of(operation)
-        record(Built(number, kernel, arch, "", refused=copies, others=others))
-        return bool(copies or others)
-    return False
+    record(Built(number, kernel, arch, "", refused=copies, others=others))
+    return bool(copies or others)
 
 
 def _caller() -> tuple[str, int] | None:

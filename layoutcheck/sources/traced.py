@@ -144,14 +144,14 @@ class TracedCopy:
                  "lowered" where they are those of the compiler's lowering (`addresses`), else "types"
     `missing`    what kept the addresses of all threads from being known, in words; "" where nothing did
     `refused`    the verifier's own message, where it refuses this operation
+    `verified`   whether the verifier came to an end: its process may have been ended, or have died of it
     `in_dsl`     whether DSL library code made the copy on behalf of the user's line
     `warps`      the thread of the tiled copy as which each warp's first lane works (-1: none); () where no
                  tiled copy is known
     `partitioned` what it is once it is known which threads come by, where only that is missing
     `uncompiled` whether its kernel is one that the compiler refuses
     `bounded_if` what the caller has to keep so that it stays in its tensors in global memory; "" for nothing
-    `unbounded`  why it was not checked that it stays in its tensors in global memory; "" where it was, or
-                 where it has none
+    `unbounded`  why it was not checked that it stays in them; "" where it was, or where it has none
     `inside`     what of its accesses stays in their tensors in global memory: the name of the blocks that
                  were evaluated (the same in two traces if the blocks are), bytes, bytes of different accesses
                  (-1: not counted); first with whole tiles for dynamic extents
@@ -169,6 +169,7 @@ class TracedCopy:
     address_source: str = "types"
     missing: str = ""
     refused: str | None = None
+    verified: bool = True
     in_dsl: bool = False
     addresses: Addresses | None = None
     warps: tuple[int, ...] = ()
@@ -183,7 +184,7 @@ class TracedCopy:
     @property
     def judged_by(self) -> tuple[Any, ...]:
         """What a report on it rests on: copies that are alike in this are judged once."""
-        return self.copy or self.operation, self.refused, self.addresses, self.box_align
+        return self.copy or self.operation, self.refused, self.verified, self.addresses, self.box_align
 
     @property
     def leaves_tensor(self) -> bool:
@@ -198,10 +199,10 @@ class TracedCopy:
         return bool(self.bounded_if) and not self.bounded_if.startswith((TOO_MANY, SMALLER))
 
     @property
-    def observed(self) -> Prediction:
-        """What the compiler's verifier said of the operation."""
+    def observed(self) -> Prediction | None:
+        """What the compiler's verifier said of the operation; None where it was not `verified`."""
         if self.refused is None:
-            return Prediction("accepted")
+            return Prediction("accepted") if self.verified else None
         return Prediction("rejected", VERIFIER_PREFIX.sub("", self.refused, count=1))
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector
-from layoutcheck.dsl.observe import Loaded
+from layoutcheck.dsl.observe import Built, Loaded
+from layoutcheck.judge import judge_traced
 from layoutcheck.operands import check_operands
 from layoutcheck.sources.traced import Frame
 
@@ -86,6 +87,36 @@ def test_a_host_print_is_refused_only_where_tensors_are_where_they_are_said_to_b
     collector = Collector(compiled=False)
     collector.take([refused("cute.print_view", "another reason")])
     assert [one.kind for one in collector.trace().failures] == ["refused"]
+
+
+TYPES = """!cute_nvgpu.atom.universal_copy<f32, 128 b>,
+  !cute.memref<f32, gmem, align<8>, "(4,(1)):(1,(0))">, !cute.memref<f32, rmem, align<32>, "(4,(1)):(1,(0))">
+"""
+NARROW = f"""
+"builtin.module"() ({{
+  %0:3 = "a.b"() : () -> ({TYPES})
+  "cute.copy"(%0#0, %0#1, %0#2) : ({TYPES}) -> ()
+}}) : () -> ()
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict", "by"),
+    [([], "rejected", None), ([()], "unknown", "accepted"), ([((0, "too narrow"),)], "rejected", "rejected")],
+)
+def test_a_process_that_ends_before_the_verifier_does_has_had_nothing_accepted(
+    said: list[tuple[tuple[int, str], ...]], verdict: str, by: str | None
+) -> None:
+    """The model's word counts then. Its last word is of the first module, too, which has the same text."""
+    collector = Collector(main=1)
+    collector.take(
+        spool.as_dict(Built(number, "k", "sm_90a", NARROW, ('loc("/me/k.py":3:1)',))) for number in (1, 2)
+    )
+    collector.take(spool.as_dict(Built(2, "k", "sm_90a", "", refused=refused)) for refused in said)
+    (copy,) = collector.trace().copies
+    report = judge_traced(copy)
+    assert report is not None and report.verdict == verdict
+    assert (copy.observed and copy.observed.outcome) == by
 
 
 class Slow:

@@ -200,6 +200,7 @@ def test_copies_have_their_whole_stack_and_other_operations_their_line(folder: P
 
 def test_every_refused_copy_is_reported_and_the_script_goes_on(raising: Trace) -> None:
     refused = [one for one in raising.copies if one.refused]
+    assert all(one.verified for one in raising.copies)
     assert len(refused) == 3 and all("cannot vectorize" in (one.refused or "") for one in refused)
     report = judge_traced(refused[0])
     assert report is not None and report.verdict == "rejected" and report.asked is not None
