@@ -209,11 +209,11 @@ def _with_strides(layout: Layout, strides: list[int]) -> Layout:
 def _entries(copy: Copy, starts: IntArray) -> IntArray:
     """The entry of the predicate's mode 0 that guards each chunk: V[1]'s, or else chunk j reads entry j.
 
-    A V whose first mode has one element is no pair for the compiler, nor is one against a flat V on the other
-    side (measured in PTX).
+    So it is with as many entries as V has elements, and where V is flat on a side (measured in PTX).
     """
-    if copy.splits_v and size(v_mode(copy.src.layout)[0]) > 1:
-        return starts // size(v_mode(copy.src.layout)[0])
+    v = v_mode(copy.src.layout)
+    if copy.splits_v and copy.pred is not None and size(v_mode(copy.pred.layout)) != size(v):
+        return starts // size(v[0])
     return np.arange(starts.size, dtype=np.int64)
 
 

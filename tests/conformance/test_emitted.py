@@ -32,7 +32,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance import drawn
 from tests.conformance.emitted import narrow_vectors, sub_byte_copy
-from tests.conformance.ptx_sweep import compare, small, text
+from tests.conformance.ptx_sweep import compare, family, small, text
 from tests.miscompiles import MISCOMPILES, memref
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -45,6 +45,15 @@ def agree(copies: list[Copy], session: Session, arch: str = "sm_90a") -> Counter
     return Counter({name: count for (name, what), count in seen.items() if what == "agrees"})
 
 
+def mixed(copies: list[Copy], count: int) -> list[Copy]:
+    """`count` of the copies, of each family in turn one as long as it has any."""
+    families: dict[str, list[Copy]] = {}
+    for copy in copies:
+        families.setdefault(family(copy), []).append(copy)
+    turns = itertools.zip_longest(*families.values())
+    return [copy for turn in turns for copy in turn if copy is not None][:count]
+
+
 def accepted(draw: Callable[[random.Random], Copy], rng: random.Random, count: int) -> list[Copy]:
     """The first `count` copies that the compiler accepts."""
     drawn = (draw(rng) for _ in itertools.count())
@@ -55,15 +64,17 @@ def accepted(draw: Callable[[random.Random], Copy], rng: random.Random, count: i
     ("seed", "count"), [(2026, 40), *(pytest.param(seed, 1000, marks=pytest.mark.sweep) for seed in range(8))]
 )
 def test_random_copies(dsl, seed, count):
-    """Small ones, as the compiler takes the longer the more instructions there are."""
-    copies = small(drawn.first, random.Random(seed), 32, count)
+    """Small ones, as the compiler takes the longer the more instructions there are; each family alike."""
+    copies = mixed(small(drawn.first, random.Random(seed), 32, 4 * count), count)
     seen, differ = compare(copies, random.Random(seed), dsl)
     print(seen)
     assert not differ, "\n".join(text(*one) for one in differ[:5])
     known = Counter({name: n for (name, what), n in seen.items() if what == "agrees"})
     assert known.total() >= 0.75 * count
-    for name in ("UniversalCopy", "CpAsync", "RegisterCopy", "LdMatrix", "StMatrix", "autovec_copy"):
-        assert known[name] >= count / 60, seen
+    every = {family(copy) for copy in copies}
+    assert len(every) == 9 and all(
+        known[name] >= count // (40 if name == "LdMatrix" else 15) for name in every
+    ), seen
 
 
 @pytest.mark.parametrize(("seed", "count"), [(7, 30), pytest.param(8, 3000, marks=pytest.mark.sweep)])
@@ -88,6 +99,25 @@ def test_code_generation_of_elements_below_a_byte(dsl, seed, count):
     assert seen["i1", False] > count // 20 and not seen["i1", True]  # each boolean has a byte
     assert unknown < count // 6
     assert sum(agree(compiles, dsl).values()) == len(compiles)
+
+
+def test_the_entry_of_a_predicate_that_guards_a_vector(dsl):
+    """As many entries as V has elements: one for each vector in turn; else that of the vector's V[1]."""
+    copies = [
+        Copy(
+            UniversalCopy(dtype("i8"), 8 * vector),
+            *(
+                memref(f"i8 {space} align<16> (({first},{second})):((1,{first}))")
+                for space in ("smem", "rmem")
+            ),
+            memref(f"i8 gmem ({entries}):(3)"),
+            op="copy_atom_call",
+        )
+        for first, second in ((4, 8), (1, 16))
+        for vector in (2, 8)
+        for entries in (8, 16, 32)
+    ]
+    assert agree(copies, dsl) == {"copy_atom_call": 12}
 
 
 def test_odd_strides_within_the_first_mode_of_4_bit_elements(dsl):

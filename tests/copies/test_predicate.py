@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (messages as they are printed)
-"""Which mode a predicate has too much, in words."""
+"""Which mode a predicate has too much, in words; and which of its entries guards a vector."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.atoms.universal.execution import plan as universal_plan
 from layoutcheck.copies.predicate import surplus
 from layoutcheck.sources.diagnostics import Diagnostic, read_errors
 from layoutcheck.sources.messages import explain
+from layoutcheck.sources.request import build
 
 
 @pytest.mark.parametrize(
@@ -77,3 +80,29 @@ def test_an_operation_whose_operands_are_left_out_is_read() -> None:
         f"{memref.format('gmem')}, {memref.format('rmem')}) -> ()"
     )
     assert isinstance(found, Diagnostic) and found.copy is not None and found.copy.src.space == "gmem"
+
+
+@pytest.mark.parametrize(
+    ("v", "vector", "entries", "asked"),
+    [
+        ("(4,8)", 8, 32, [0, 1, 2, 3]),  # one for each element: one for each vector in turn
+        ("(4,8)", 8, 8, [0, 2, 4, 6]),
+        ("(4,8)", 16, 8, [0, 4]),
+        ("(1,16)", 8, 16, [0, 1]),
+        ("(1,16)", 8, 2, [0, 8]),  # past its end
+    ],
+)
+def test_which_entry_guards_a_vector(v: str, vector: int, entries: int, asked: list[int]) -> None:
+    first = v.strip("()").split(",")[0]
+    side = f'!cute.memref<i8, {{}}, align<16>, "({v}):((1,{first}))">'
+    copy = build(
+        src=side.format("smem"),
+        dst=side.format("rmem"),
+        atom="universal",
+        bits=8 * vector,
+        pred=f'!cute.memref<i8, gmem, align<1>, "({entries}):(1)">',
+        op="copy_atom_call",
+    )[0]
+    assert isinstance(copy.atom, UniversalCopy)
+    found = universal_plan(copy, copy, copy.atom).pred
+    assert found is not None and found.tolist() == asked
