@@ -2,7 +2,7 @@
 
 The condition is made of the coordinates of the tensor's elements, as `predicates.py` does it for copies. The
 `if` stands around the statements from the first to the last that leave the tensor, so that it is asked once;
-else around one of them. What such a statement reads into a name is 0 where the condition does not hold.
+else around one of them. What such a statement reads is 0 where the condition does not hold.
 """
 
 from __future__ import annotations
@@ -282,9 +282,9 @@ def _conditions(program: Program, at: _At, access: ast.Subscript) -> Iterator[_C
 
 
 def _zero(statement: ast.stmt, access: ast.Subscript) -> str:
-    """The statement with 0 for what it reads by that index into a name; "" for one that does not."""
+    """The statement with 0 for what it reads by that index; "" for one that reads nothing so."""
     if not isinstance(statement, ast.Assign) or not all(
-        isinstance(one, ast.Name) for one in statement.targets
+        isinstance(one, (ast.Name, ast.Subscript)) for one in statement.targets
     ):
         return ""
     index, value = ast.unparse(access.slice), statement.value
@@ -292,6 +292,8 @@ def _zero(statement: ast.stmt, access: ast.Subscript) -> str:
         one for one in ast.walk(value) if isinstance(one, ast.Subscript) and ast.unparse(one.slice) == index
     ]:
         value = put(value, reads[0], ast.Name(f"{ast.unparse(reads[0].value)}.element_type(0)"))
+    if value is statement.value:
+        return ""  # it stores there
     return ast.unparse(ast.Assign(statement.targets, value, lineno=0))
 
 

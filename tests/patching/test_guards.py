@@ -138,6 +138,15 @@ def test_a_value_that_is_read_elsewhere_gets_its_zero_before() -> None:
     assert any(zero in one for one in edits(text, found(4)))
 
 
+def test_what_is_stored_elsewhere_is_0_where_it_is_not_read() -> None:
+    """A fragment, or shared memory, would hold what nobody wrote."""
+    text = ADD.replace("x = a[i]", "s[127 - i] = a[i]")
+    made = edits(text, found(4))
+    zero = "    s[127 - i] = a.element_type(0)\n    if i < cute.size(a):\n        s[127 - i] = a[i]"
+    assert any(zero in one for one in made)
+    assert not any("element_type" in one for one in edits(ADD, found(7, "writes")))
+
+
 def test_the_coordinates_are_those_of_the_whole_tensor() -> None:
     text = ADD.replace("i = index()", "a = cute.local_tile(a_, (8, 8), (m, n))").replace(
         "a[i]", "a[i, j + 1]"
