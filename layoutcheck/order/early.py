@@ -78,8 +78,8 @@ def _before(
 ) -> Iterator[Party]:
     """The accesses of warps that have not waited, nor met anything since another one has.
 
-    `unsure` are accesses, by their numbers, behind the wait for an mbarrier that a warp of another role may
-    arrive at: the program may have that role, and its wait, further below.
+    `unsure` are accesses, by their numbers, behind the wait for an mbarrier or for others at a barrier. A warp
+    of another role may come there, too: the program may have that role, and its wait, further below.
     """
     threads = block.launch.threads
     warps, waited, met = np.arange(threads) // 32, np.zeros(threads, bool), np.zeros(threads, bool)
@@ -88,11 +88,20 @@ def _before(
         if op in waits or (op in meet and waited.any()):
             waited |= np.isin(warps, warps[own])
         elif op in meet:
-            met |= np.isin(warps, warps[own]) & (event.meaning.kind in _AT_MBARRIERS)
+            others = event.meaning.kind == "barrier" and _expected(event, threads) > own.sum()
+            met |= np.isin(warps, warps[own]) & (others or event.meaning.kind in _AT_MBARRIERS)
         elif (left := own & ~waited & ~met).any():
             yield Party(event, 0, int(left.argmax()))
         elif not waited[own].all():
             unsure.add(event.number)
+
+
+def _expected(event: Event, threads: int) -> int:
+    """How many threads meet at a barrier."""
+    given = event.meaning.facts.get("threads")
+    return (
+        event.number_of(len(event.values) - 1, int(lanes_of(event, threads).argmax())) if given else threads
+    )
 
 
 def _party(event: Event, block: Watched) -> Party:

@@ -106,10 +106,23 @@ def before_the_wait(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, wei
     if const_expr(how == 5):
         arch.sync_threads()
     out[thread] = own + sums[thread]  # uses
+@cute.kernel
+def behind_a_role(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    if arch.make_warp_uniform(arch.warp_idx()) < 2:
+        arch.barrier(barrier_id=1, number_of_threads=96 if const_expr(how == 7) else 64)
+        out[thread] = sums[thread]  # uses
+    else:
+        arch.griddepcontrol_wait()
+        if const_expr(how == 7):
+            arch.barrier_arrive(barrier_id=1, number_of_threads=96)
 @cute.jit
 def run_two(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, weights: cute.Tensor, how: Constexpr):
     made_before(given, sums, how).launch(grid=(1, 1, 1), block=(96, 1, 1))
-    made = before_the_wait(given, sums, out, weights, how)
+    if const_expr(how < 7):
+        made = before_the_wait(given, sums, out, weights, how)
+    else:
+        made = behind_a_role(given, sums, out, how)
     made.launch(grid=(1, 1, 1), block=(96, 1, 1), use_pdl=const_expr(how != 3))
 @cute.jit
 def run(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, n: Int32, name: Constexpr, how: Constexpr):
@@ -121,7 +134,7 @@ for name, count in (("limits", 4), ("early", 5), ("tiles", 6)):
     for how in range(count):
         sums = made(32 if name == "tiles" and how == 4 else 96)
         cute.compile(run, made(384), sums, made(384), Int32(1), name, how)
-for how in range(7):
+for how in range(9):
     cute.compile(run_two, made(96), made(96), made(96), made(96), how)
 """
 
@@ -134,9 +147,9 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
     `tiles`: the sums of each tile, of the first one, both of the first one, in two turns, sums of one tile,
     and those of n tiles. Two kernels, of which the second reads weights before it waits, what the first one
     makes, too, overwrites what it reads, is not launched early, waits in one warp, that others then meet, and
-    in block 1 alone.
+    in block 1 alone; it waits in a role further below, which others meet, and do not meet.
     """
-    return orders_of(KERNELS, tmp_path_factory.mktemp("launched"), 22)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("launched"), 24)
 
 
 def ends(finding: KernelFinding) -> tuple[str, str, str]:
@@ -201,11 +214,13 @@ def test_what_is_accessed_before_the_wait(orders: tuple[OrderReport, ...]) -> No
 
 
 def test_a_wait_is_for_the_warps_that_know_of_it(orders: tuple[OrderReport, ...]) -> None:
-    one, met, elsewhere = orders[19:]
+    one, met, elsewhere, below, alone = orders[19:]
     (finding,) = one.findings
     assert ends(finding) == ("note", "LC530", "makes") and finding.places[1].thread == 32
     assert KERNELS.splitlines()[finding.places[1].where.line - 1].endswith("# uses")
-    assert met.findings == elsewhere.findings == ()
+    assert met.findings == elsewhere.findings == below.findings == ()
+    assert any("is older than the kernel in front" in one for one in below.unchecked)
+    assert [ends(finding) for finding in alone.findings] == [("note", "LC530", "makes")]
     assert [any("block 0 does not come to" in s for s in order.unchecked) for order in orders[19:]] == [
-        False, False, True,
+        False, False, True, False, False,
     ]  # fmt: skip
