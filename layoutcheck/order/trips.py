@@ -10,7 +10,7 @@ extent is made 0. S is estimated: half the mbarriers, or what cp.async.wait_grou
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import prod
@@ -49,6 +49,20 @@ def trips(blocks: list[Watched]) -> int:
     """How often the loops around asynchronous loads run, at most; 0 where none is in a loop."""
     kinds = (event for block in blocks for event in block.events if event.meaning.kind in _TURNING)
     return max((max(event.turns) + 1 for event in kinds if event.turns), default=0)
+
+
+def left_out(usual: list[Watched], now: list[Watched]) -> tuple[int, int] | None:
+    """How often the longest loop turned of those that turn less now, and its turns now; None for no such."""
+    old, new = _by_operation(usual), _by_operation(now)
+    return max(((many, new[op]) for op, many in old.items() if many > new[op]), default=None)
+
+
+def _by_operation(blocks: list[Watched]) -> Counter[Operation | None]:
+    """The turns of the loop around each operation, at most, of all around it."""
+    found = Counter[Operation | None]()
+    for event in (event for block in blocks for event in block.events if event.turns):
+        found[event.meaning.op] = max(found[event.meaning.op], max(event.turns) + 1)
+    return found
 
 
 def stages(kernel: WatchedKernel, block: Watched) -> int:

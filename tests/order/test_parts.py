@@ -20,7 +20,7 @@ from layoutcheck.order.events import kernels, line_up
 from layoutcheck.order.likeness import likeness
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.runs import runs
-from layoutcheck.order.trips import outline, turning
+from layoutcheck.order.trips import left_out, outline, turning
 from layoutcheck.order.watched import Event, Watched
 from layoutcheck.sources.mlir import Operation, Value, parse
 from layoutcheck.sources.traced_module import TracedModule
@@ -201,3 +201,28 @@ def test_too_many_events_are_made_fewer(
     shorter = module._shorter(usual, blocks)
     assert [len(run.blocks[0].events) for run in shorter] == left
     assert all(run.usual is blocks for run in shorter)
+
+
+@pytest.mark.parametrize(
+    ("usual", "now", "left"),
+    [
+        ({"read": 4, "write": 1024}, {"read": 4, "write": 768}, (1024, 768)),
+        ({"read": 512, "write": 1024}, {"read": 9, "write": 1024}, (512, 9)),
+        ({"read": 512, "write": 8}, {"read": 9}, (512, 9)),
+        ({"read": 4}, {"read": 4, "write": 9}, None),
+        ({"read": 4}, {}, (4, 0)),
+    ],
+)
+def test_turns_that_are_left_out_are_those_of_any_loop(
+    usual: dict[str, int], now: dict[str, int], left: tuple[int, int] | None
+) -> None:
+    """Also of one in which nothing is loaded."""
+
+    def block(turns: dict[str, int]) -> Watched:
+        found = Watched(Launch((32, 1, 1)))
+        for name, many in turns.items():
+            meaning = Meaning("write", op=OPS[name])
+            found.events += [Event(meaning, (), None, (0, turn), False, False) for turn in range(many)]
+        return found
+
+    assert left_out([block(usual)], [block(now)]) == left
