@@ -78,8 +78,8 @@ def _before(
 ) -> Iterator[Party]:
     """The accesses of warps that have not waited, nor met anything since another one has.
 
-    `unsure` are accesses, by their numbers, behind the wait for an mbarrier or for others at a barrier. A warp
-    of another role may come there, too: the program may have that role, and its wait, further below.
+    `unsure` are accesses, by their numbers, behind the wait for an mbarrier or for others at a barrier. A
+    warp of another role may come there, too: the program may have that role, and its wait, further below.
     """
     threads = block.launch.threads
     warps, waited, met = np.arange(threads) // 32, np.zeros(threads, bool), np.zeros(threads, bool)

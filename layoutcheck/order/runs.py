@@ -192,18 +192,37 @@ def _shorter(usual: Cluster, blocks: list[Watched]) -> list[Run]:
     Of far too many, the numbers of most turns that bring less. Loads must still be in loops that turn again.
     """
     many, kernel = _events(blocks), usual.kernel
-    tried: list[tuple[Extent, int]] = []
+    tried: list[list[tuple[Extent, int]]] = []
+    if many > MANY_EVENTS and with_integers(kernel):
+        tried.append([(None, FEW_TURNS)])
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         if many > TOO_MANY:
-            tried += sorted(variations(kernel, blocks[0], usual.budget), key=itemgetter(1), reverse=True)
-        if many > MANY_EVENTS and with_integers(kernel):
-            tried.append((None, FEW_TURNS))
-        for fewer in filter(None, (kernel.with_numbers(*numbers) for numbers in tried)):
-            each = _of(replace(usual, kernel=fewer), True)
-            first = next(each)
-            if trips(first.blocks) > 1 and _events(first.blocks) < min(many, TOO_MANY):
-                return [replace(run, usual=blocks) for run in (first, *each)]
+            tried.append(sorted(variations(kernel, blocks[0], usual.budget), key=itemgetter(1), reverse=True))
+    found = list[tuple[Run, Iterator[Run]]]()
+    for each in tried:
+        with contextlib.suppress(*SURPRISES, ArithmeticError):
+            less = (_begun(usual, numbers) for numbers in each)
+            found += itertools.islice((one for one in less if one and _fits(one[0].blocks, many)), 1)
+    if not found:
+        return []
+    first, others = max(found, key=lambda one: trips(one[0].blocks))
+    with contextlib.suppress(*SURPRISES, ArithmeticError):
+        return [replace(run, usual=blocks) for run in (first, *others)]
     return []
+
+
+def _begun(usual: Cluster, numbers: tuple[Extent, int]) -> tuple[Run, Iterator[Run]] | None:
+    """The first run with other numbers, and what gives the others; None where no host launches it so."""
+    fewer = usual.kernel.with_numbers(*numbers)
+    if fewer is None:
+        return None
+    each = _of(replace(usual, kernel=fewer), True)
+    return next(each), each
+
+
+def _fits(blocks: list[Watched], many: int) -> bool:
+    """Whether a run does less than `many` things, and not too many, in a loop of loads that turns again."""
+    return trips(blocks) > 1 and _events(blocks) < min(many, TOO_MANY)
 
 
 def _events(blocks: list[Watched]) -> int:

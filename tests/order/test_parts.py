@@ -186,12 +186,22 @@ class Sized:
 
 @pytest.mark.parametrize(
     ("turns", "few", "left"),
-    [(9, 4, []), (20, 4, [4]), (20, 30, []), (60, 4, [33]), (34, 4, [8]), (33, 4, [8])],
+    [
+        (9, 4, []),
+        (20, 4, [4]),
+        (20, 30, []),
+        (60, 4, [33]),
+        (34, 4, [8]),
+        (33, 4, [8]),
+        (34, 16, [16]),
+        (60, 40, [40]),
+        (60, 51, [33]),
+    ],
 )
 def test_too_many_events_are_made_fewer(
     monkeypatch: pytest.MonkeyPatch, turns: int, few: int, left: list[int]
 ) -> None:
-    """By few integers; where there are far too many, by the longest of other runs that does less."""
+    """By few integers; where there are far too many, by the longest of all runs that do less."""
     module: Any = sys.modules[runs.__module__]
     monkeypatch.setattr(module, "variations", lambda *_: iter([(1, 1), (1024, 0), (33, 33), (8, 8)]))
     for name, value in (("MANY_EVENTS", 10), ("TOO_MANY", 50 if turns == 60 else 30), ("FEW_TURNS", few)):
