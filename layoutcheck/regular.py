@@ -30,6 +30,14 @@ def read_regular(path: str | Path, most: int = MAX_BYTES) -> bytes:
         return opened.read(most + 1)
 
 
+def text_of(path: str | Path) -> bytes:
+    """The same; none where it cannot be read."""
+    try:
+        return read_regular(path)
+    except OSError:
+        return b""
+
+
 def digest_regular(path: str | Path) -> str:
     """The SHA-256 of a regular file, likewise; it is not held in memory as a whole."""
     found = hashlib.sha256()
@@ -55,10 +63,7 @@ def source_lines(text: str) -> list[str]:
 
 def regular_lines(path: str | Path) -> list[str]:
     """The lines of a regular file as text; none where it cannot be read."""
-    try:
-        return source_lines(read_regular(path).decode("utf-8", "replace"))
-    except OSError:
-        return []
+    return source_lines(text_of(path).decode("utf-8", "replace"))
 
 
 def inside(root: Path, given: str, setting: str) -> Path:

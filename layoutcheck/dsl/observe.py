@@ -33,9 +33,8 @@ LOADER = "cutlass.base_dsl.export.external_binary_module"
 OPERATIONS, ORDERING = "cutlass._mlir.dialects.cute", "cutlass._mlir.dialects.nvvm"
 ELEMENTS = "cutlass._mlir.dialects.llvm"
 STACK_DEPTH = 24  # Python frames kept with each copy; leaves the PTX as it is (measured)
-OTHER_DEPTH = (
-    1  # with any other operation: the user's line; its whole stack would be half of what watching costs
-)
+# With any other operation: the user's line; its whole stack would be half of what watching costs.
+OTHER_DEPTH = 1
 FEW_FRAMES = 8  # with accesses of single elements: a helper and who calls it
 PRODUCTS = ("cute.gemm", "cute.mma_atom_call")
 _DYNAMIC = ("funcBody", "args", "kwonlyargs", "sig")  # what the DSL tells dynamic arguments by

@@ -16,9 +16,8 @@ from layoutcheck.sources.wanted_arch import wanted_arch
 
 _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
-_PLACED = re.compile(
-    r'"[^"\n]{1,400}"\("[^"\n]{1,400}":[0-9:]+(?: to [0-9:]+)?\): '
-)  # MLIR's, before its words
+# MLIR's, before its words.
+_PLACED = re.compile(r'"[^"\n]{1,400}"\("[^"\n]{1,400}":[0-9:]+(?: to [0-9:]+)?\): ')
 TIME_UP = "time is up"  # ends what is said of kernels that were built, and not judged in full
 ENDED_AT = "the script ended"  # begins a note: more would have run
 WENT_ON, FOR_WANT = "went on behind an assertion that fails", "for want of what a kernel computes"

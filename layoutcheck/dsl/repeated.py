@@ -60,9 +60,8 @@ def _run(script: str, arguments: tuple[str, ...], table: Table | None, rows: lis
         if table is not None:
             table.set(rows)
         try:
-            runpy.run_path(
-                str(Path(script).absolute()), run_name="__main__"
-            )  # as `python script` names its code
+            # As `python script` names its code.
+            runpy.run_path(str(Path(script).absolute()), run_name="__main__")
         except SystemExit as left:
             if left.code is not None and left.code != 0:
                 return (left.code, "") if isinstance(left.code, int) else (1, str(left.code))

@@ -41,11 +41,7 @@ class Taken(list[Any]):
     """
 
     def __init__(
-        self,
-        tests: Iterable[Any],
-        folder: Path,
-        own: str = "",
-        more: Callable[[], Iterable[Any]] = tuple,
+        self, tests: Iterable[Any], folder: Path, own: str = "", more: Callable[[], Iterable[Any]] = tuple
     ) -> None:
         super().__init__()
         self._all, self._folder, self._own = list(tests), folder, own or str(os.getpid())

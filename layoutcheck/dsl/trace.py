@@ -190,9 +190,8 @@ def environment(folder: str, script: Script) -> dict[str, str]:
     if not script.launch:  # what is not compiled must not be kept, nor taken from where it was kept
         env.update(CACHES)
         env.setdefault("CUTE_DSL_ARCH", "sm_90a")
-        env.setdefault(
-            "CUTE_EXPERIMENTAL_DSL_ARCH", env["CUTE_DSL_ARCH"]
-        )  # not that of a GPU of this machine
+        # Not that of a GPU of this machine.
+        env.setdefault("CUTE_EXPERIMENTAL_DSL_ARCH", env["CUTE_DSL_ARCH"])
         env.setdefault("TORCHDYNAMO_DISABLE", "1")  # torch.compile generates code for a GPU that is not there
     return env
 

@@ -31,9 +31,8 @@ _DECLARATIONS = {  # of a module, by the file that builds the project; {} is the
     "CMakeLists.txt": r"(?:add_module|add_library|Python\w*_add_library)\s*\(\s*{}\b",
     "meson.build": r"extension_module\(\s*'{}'",
 }
-_NATIVE = re.compile(
-    r"(?:^|_)C$|_(?:cuda|cpp)$"
-)  # last words that torch's tutorials and users give extensions
+# Last words that torch's tutorials and users give extensions.
+_NATIVE = re.compile(r"(?:^|_)C$|_(?:cuda|cpp)$")
 _READY = ("ImportError", "ModuleNotFoundError", "OSError", "RuntimeError", "Exception", "BaseException")
 _UNDECLARED = (
     "is not installed, and no build of the project names it: if it is a dependency, install it; what it "

@@ -76,10 +76,7 @@ BATCH = {
     "program": 16,
 }
 # What a task imports where it is first needed.
-_IMPORTS = {
-    "passes": ("cutlass._mlir.passmanager",),
-    "tma": ("layoutcheck.dsl.lowered.integers",),
-}
+_IMPORTS = {"passes": ("cutlass._mlir.passmanager",), "tma": ("layoutcheck.dsl.lowered.integers",)}
 _DIALECT = re.compile(r'["!#](\w+)\.')  # of operations, types and attributes
 _WORDS = 2000  # bytes of what a dying compiler says
 MEMORY_BYTES = 8 << 30  # a fork that wants more dies of it, and not the machine

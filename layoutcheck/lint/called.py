@@ -308,10 +308,7 @@ def _of_all(path: str) -> bool:
 
 
 def _define(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
-    scope: _Scope,
-    names: _Names,
-    pytest: bool,
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: _Scope, names: _Names, pytest: bool
 ) -> None:
     first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
     made = _Scope(scope.path, node.name, first, node.end_lineno or node.lineno, scope)

@@ -48,9 +48,8 @@ def collect(paths: Sequence[str], settings: Settings) -> list[str]:
                 if not settings.excluded(each):
                     found[each] = None
         elif path.is_file():
-            found[_shown(path)] = (
-                None  # named on the command line: linted, whatever its name and the settings
-            )
+            # Named on the command line: linted, whatever its name and the settings.
+            found[_shown(path)] = None
         else:
             name = f"'{given[:200]}'"
             what = f"{name} is not a regular file" if path.exists() else f"no file or folder {name}"

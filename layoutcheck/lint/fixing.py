@@ -16,7 +16,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint import files
 from layoutcheck.lint.analyse import Reading, analyse
 from layoutcheck.lint.finding import Edit, LintFinding
-from layoutcheck.regular import read_regular
+from layoutcheck.regular import text_of
 from layoutcheck.settings import Settings
 from layoutcheck.whole import write_whole
 
@@ -35,10 +35,7 @@ def repair(paths: Sequence[str], settings: Settings) -> list[str]:
         raise InputError("--fix needs libcst", expected="pip install 'layoutcheck[fix]'") from None
     done = []
     for path in files.collect(paths, settings):
-        try:
-            raw = read_regular(path)
-        except OSError:
-            continue
+        raw = text_of(path)
         if b"cute" in raw and not path.endswith(cells.SUFFIX):
             done += _file(path, raw, settings)
     return done

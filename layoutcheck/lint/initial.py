@@ -21,7 +21,7 @@ from layoutcheck.lint import files
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase, is_package
 from layoutcheck.lint.programs import discover, projects
-from layoutcheck.regular import read_regular
+from layoutcheck.regular import text_of
 from layoutcheck.settings import OWN, PYPROJECT, TABLE, Settings, find, read, toml
 
 WORKFLOW, HOOKS = ".github/workflows/layoutcheck.yml", ".pre-commit-config.yaml"
@@ -62,7 +62,7 @@ def plan(root: Path, requirement: str | None = None) -> list[Planned]:
         raise InputError(f"no folder '{str(root)[:200]}'", expected="the root of a repository")
     settings = _settings(root)
     listed = files.collect([str(root)], settings)
-    texts = {path: _text(path) for path in listed}
+    texts = {path: text_of(path) for path in listed}
     programs = discover([str(root)], settings, Cache(None, "outlines"))
     archs = [
         arch
@@ -88,13 +88,6 @@ def plan(root: Path, requirement: str | None = None) -> list[Planned]:
 def _settings(root: Path) -> Settings:
     found = find(root)
     return found if found.root.resolve() == root.resolve() else Settings(root=root)
-
-
-def _text(path: str) -> bytes:
-    try:
-        return read_regular(path)
-    except OSError:
-        return b""
 
 
 def _table(
@@ -226,7 +219,7 @@ def _packages(root: Path, below: Sequence[str], kernels: Sequence[str]) -> list[
 
 def _compiles(package: Path) -> bool:
     """Whether to install a package compiles GPU code."""
-    return _NVCC.search(_text(str(package / "setup.py"))) is not None
+    return _NVCC.search(text_of(package / "setup.py")) is not None
 
 
 def _editable(root: Path, folder: str) -> str:
@@ -246,10 +239,7 @@ def _extra(root: Path) -> str:
 def _branch(root: Path) -> str:
     """The branch that `origin` has for its first, else the one that is checked out, or main."""
     for name in ("refs/remotes/origin/HEAD", "HEAD"):
-        try:
-            head = read_regular(root / ".git" / name).decode("utf-8", "replace").strip()
-        except OSError:
-            continue
+        head = text_of(root / ".git" / name).decode("utf-8", "replace").strip()
         found = re.fullmatch(r"ref: refs/(?:heads|remotes/origin)/([\w./-]+)", head)
         if found:
             return found[1]
@@ -270,7 +260,7 @@ def _hooks(root: Path, requirement: str) -> Planned:
         "        require_serial: true",
     ]
     if file.exists():
-        if b"layoutcheck" in _text(str(file)):
+        if b"layoutcheck" in text_of(file):
             return Planned(HOOKS, "", None, "it names layoutcheck already")
         return Planned(HOOKS, "", None, "it exists; add under `repos:`\n" + "\n".join(hook))
     return Planned(

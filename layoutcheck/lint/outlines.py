@@ -78,9 +78,8 @@ def outline(raw: bytes) -> Outline:
         if isinstance(node, ast.Import):
             for each in node.names:
                 names.add(each.name)
-                exports[each.asname or each.name.partition(".")[0]] = (
-                    each.name if each.asname else each.name.partition(".")[0]
-                )
+                top = each.name.partition(".")[0]
+                exports[each.asname or top] = each.name if each.asname else top
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
             for each in node.names:

@@ -193,9 +193,8 @@ class Repository:
             folder = folder.rpartition("/")[0]
         for length in range(len(parts), 0, -1):
             found = self._files(parts[:length], folder, relative=bool(level))
-            if (
-                found and 1 < length == len(parts) and depth
-            ):  # a package may make a name of a module of its own
+            # A package may make a name of a module of its own.
+            if found and 1 < length == len(parts) and depth:
                 yield from self._made_above(parts, folder, bool(level), depth)
             for file in found:
                 rest = parts[length:]

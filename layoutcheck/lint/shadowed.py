@@ -10,7 +10,7 @@ from pathlib import Path
 from layoutcheck.digits import many
 from layoutcheck.lint.cases import CaseRun, shown
 from layoutcheck.places import SOURCES
-from layoutcheck.regular import read_regular
+from layoutcheck.regular import text_of
 from layoutcheck.sources.traced import TraceFailure
 
 _INSTALLED = re.compile(r".*/(?:site|dist)-packages/(.+\.py)")
@@ -35,13 +35,6 @@ def _shadowed(imported: Iterable[str], root: Path) -> Iterator[tuple[str, str]]:
     for file in imported:
         inside = _INSTALLED.fullmatch(file)
         for own in (root / folder / inside[1] for folder in ("", *SOURCES)) if inside else ():
-            text = _text(own)
-            if b"cute" in text and text != _text(Path(file)):
+            text = text_of(own)
+            if b"cute" in text and text != text_of(file):
                 yield shown(str(own)), file
-
-
-def _text(file: Path) -> bytes:
-    try:
-        return read_regular(file)
-    except OSError:
-        return b""

@@ -108,7 +108,7 @@ class Format:
         """The values, exactly; NaN and infinities included. The sign of a zero is kept."""
         if self.bits == 64:
             return self.check(raw, "decode").view(np.float64)
-        return self._table()[self.check(raw, "decode")] if self.bits <= 16 else self._decode(raw)
+        return _decoded_table(self)[self.check(raw, "decode")] if self.bits <= 16 else self._decode(raw)
 
     def _decode(self, raw: ArrayLike) -> Floats:
         code = self.check(raw, "decode").astype(np.int64)
@@ -124,9 +124,6 @@ class Format:
         elif self.nans:
             value = np.where(all_ones & (fraction == (1 << self.fraction_bits) - 1), np.nan, value)
         return np.where(code >> (self.bits - 1) == 1, -value, value)
-
-    def _table(self) -> Floats:
-        return _decoded_table(self)
 
     def encode(self, values: ArrayLike, rounding: str = "RNE") -> Raw:
         """The encodings of `values` rounded to this format ("RNE" or "RZ"); NaN becomes `self.nan`.

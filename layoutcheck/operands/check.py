@@ -25,7 +25,7 @@ from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
 from layoutcheck.operands.fragments import Ints, TiledMma, one_order, tiled_mma
 from layoutcheck.sources.composed import unswizzled
-from layoutcheck.sources.mlir import Operation, Value, parse
+from layoutcheck.sources.mlir import Operation, Value, each_once, parse
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
 _MOST = 1 << 20  # registers of all threads that are compared
@@ -116,13 +116,8 @@ def _source(value: Value) -> tuple[Operation | None, list[Operation]]:
     """
     roots: set[Operation | None] = set()
     retiled: list[Operation] = []
-    seen: set[Value] = set()
     waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if one in seen:
-            continue
-        seen.add(one)
+    for one in each_once(waiting):
         made = one.definition
         if made is None or made.name == "scf.for":
             around, index = one.carried

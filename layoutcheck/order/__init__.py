@@ -132,7 +132,7 @@ def _kernel(
         replays.unchecked |= unknown
         _between(kernel, replays)
         _lanes(kernel, replays)
-        if _within(kernel) or _crowded(kernel, budget):
+        if any(one.within for one in kernel.meanings.values()) or _crowded(kernel, budget):
             replays.unchecked |= set(_never(kernel))
             _all_runs(kernel, module, replays, assumed)
             if assumed and alone and not replays.problem:
@@ -250,11 +250,6 @@ def _notes(kernel: WatchedKernel, replays: Replays, calls: Calls) -> None:
         scopes = kernel.launch.cluster != (1, 1, 1) and any(meaning.facts.get("scope") for meaning in found)
         if scopes:
             replays.tell(replays.narrow(), launched=True)
-
-
-def _within(kernel: WatchedKernel) -> bool:
-    """Whether anything happens within a block that needs an order."""
-    return any(m.within for m in kernel.meanings.values())
 
 
 def _crowded(kernel: WatchedKernel, budget: Budget) -> bool:

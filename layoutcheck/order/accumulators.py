@@ -18,12 +18,11 @@ from collections.abc import Iterator
 from layoutcheck.dsl.lowered.needed import CARRIERS
 from layoutcheck.dsl.lowered.operations import CONSTANTS
 from layoutcheck.order.meaning import Meaning
-from layoutcheck.order.unused import uses_beside
-from layoutcheck.sources.mlir import Block, Operation, Value
+from layoutcheck.order.unused import alloca, uses_beside
+from layoutcheck.sources.mlir import Operation, Value
 
 PASSING = CARRIERS  # what hands registers on is no use of them
 _NOTHING = ("llvm.mlir.undef", "llvm.mlir.poison", "llvm.mlir.zero", *CONSTANTS)
-_POINTERS = ("llvm.getelementptr", "llvm.bitcast", "llvm.addrspacecast")
 
 
 def find(kernel: Operation, meanings: dict[Operation, Meaning]) -> None:
@@ -51,15 +50,11 @@ class _Finder:
     def run(self) -> None:
         """Note the first read and the last write of every block: those between do not matter."""
         for wgmma in sorted(self.wgmmas, key=lambda op: op.start):
-            reads: dict[Block | None, Operation] = {}
-            for op in sorted(self._reads(wgmma), key=lambda op: op.start, reverse=True):
-                reads[op.parent] = op
-            sets: dict[Block | None, Operation] = {}
-            for op in sorted(self._sets(wgmma), key=lambda op: op.start):
-                sets[op.parent] = op
-            for op in reads.values():
+            reads = sorted(self._reads(wgmma), key=lambda op: op.start, reverse=True)
+            for op in {op.parent: op for op in reads}.values():
                 self._meaning(op).reads.append(wgmma)
-            for op in sets.values():
+            sets = sorted(self._sets(wgmma), key=lambda op: op.start)
+            for op in {op.parent: op for op in sets}.values():
                 self._meaning(op).sets.append(wgmma)
 
     def _meaning(self, op: Operation) -> Meaning:
@@ -94,9 +89,8 @@ class _Finder:
     def _loads(self, place: Operation) -> Iterator[Operation]:
         """Loads of registers in memory that feed anything other than a wgmma."""
         for op in self.memory.get(place, ()):
-            if op.name == "llvm.load" and not all(
-                user in self.wgmmas for user, _ in self.users.get(op.results[0], ())
-            ):
+            users = self.users.get(op.results[0], ()) if op.name == "llvm.load" else ()
+            if any(user not in self.wgmmas for user, _ in users):
                 yield op
 
     def _sets(self, wgmma: Operation) -> Iterator[Operation]:
@@ -130,14 +124,6 @@ class _Finder:
         while made is not None and made.name in PASSING:
             made = made.operands[0].definition
         return made not in self.wgmmas
-
-
-def alloca(pointer: Value) -> Operation | None:
-    """The register memory that a pointer points to."""
-    made = pointer.definition
-    while made is not None and made.name in _POINTERS:
-        made = made.operands[0].definition
-    return made if made is not None and made.name == "llvm.alloca" else None
 
 
 def handed_on(end: Operation, index: int) -> list[tuple[Value, bool]]:

@@ -20,7 +20,7 @@ from layoutcheck.order.between import reaches_globally
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
-from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.problems import Party, Problem, party_of
 from layoutcheck.order.watched import Event, Watched, first_thread, lanes_of
 from layoutcheck.sources.mlir import Operation
 
@@ -49,7 +49,7 @@ def begins_early(kernel: WatchedKernel, budget: Budget) -> tuple[list[Problem], 
             event for event in block.events
             if event.meaning.op not in meet and any(m.kind not in _STORES for m in event.meaning.all)
         )  # fmt: skip
-        return [Problem("begins-early", _party(event, block), None) for event in reads][:1], set()
+        return [Problem("begins-early", party_of(event, block), None) for event in reads][:1], set()
     if all(event.meaning.op not in waits for event in block.events):
         return [], {ELSEWHERE}
     unsure = set[int]()
@@ -62,7 +62,7 @@ def begins_early(kernel: WatchedKernel, budget: Budget) -> tuple[list[Problem], 
     for other in kernel.front if of_tensor else ():
         theirs = _globally(other, {}, budget)
         for event in theirs.events:
-            there = _party(event, theirs)
+            there = party_of(event, theirs)
             found += [
                 Problem("reads-early", there, one)
                 for one in of_tensor.get(_tensor(event, theirs), ())
@@ -102,10 +102,6 @@ def _expected(event: Event, threads: int) -> int:
     return (
         event.number_of(len(event.values) - 1, int(lanes_of(event, threads).argmax())) if given else threads
     )
-
-
-def _party(event: Event, block: Watched) -> Party:
-    return Party(event, 0, first_thread(event, block))
 
 
 def _globally(kernel: WatchedKernel, more: dict[Operation, Meaning], budget: Budget) -> Watched:

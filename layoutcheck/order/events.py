@@ -43,7 +43,7 @@ from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.recorder import MOST_EVENTS, MOST_TILES, Full, Recorder
 from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.order.tokens import settle
-from layoutcheck.order.unused import memory_of
+from layoutcheck.order.unused import alloca
 from layoutcheck.order.watched import Watched
 from layoutcheck.sources.mlir import Operation
 
@@ -232,4 +232,4 @@ def line_up(queue: list[WatchedKernel]) -> None:
 def _in_registers(meaning: Meaning) -> bool:
     """Whether a plain access is one of registers that still lie in memory."""
     given = meaning.operands if meaning.space == "generic" else ()
-    return bool(given) and memory_of(given[0]) is not None
+    return bool(given) and alloca(given[0]) is not None

@@ -33,12 +33,9 @@ class GlobalMemory:
         self.ranges: list[tuple[int, int, Shadow]] = []
         found: list[tuple[int, int]] = []
         for event in world.events:
-            if (
-                event.meaning.kind in ("bulk_load", "bulk_store")
-                and event.bulk is not None
-                and not event.doubt
-            ):
-                size, address = event.bulk
+            bulk = event.bulk if event.meaning.kind in ("bulk_load", "bulk_store") else None
+            if bulk is not None and not event.doubt:
+                size, address = bulk
                 found.append((int(np.min(address)), int(np.max(address)) + int(np.max(size))))
         for low, high in _joined(found):
             if (high - low) // CELL <= MOST_CELLS:

@@ -17,9 +17,9 @@ import numpy as np
 
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
-from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.problems import Problem, party_of
 from layoutcheck.order.watched import Event, Watched, first_thread, for_all
-from layoutcheck.sources.mlir import Operation, Value
+from layoutcheck.sources.mlir import Operation, each_once
 
 KIND = "loaded-again"
 _LEAST = 3  # turns
@@ -41,7 +41,7 @@ def loaded_again(block: Watched) -> list[Problem]:
         elif len({event.turns[-1] for event in met}) >= _LEAST:
             same.append((op, met))
     return [
-        Problem(KIND, Party(met[0], 0, first_thread(met[0], block)), None, facts={"turns": len(met)})
+        Problem(KIND, party_of(met[0], block), None, facts={"turns": len(met)})
         for op, met in same
         if (loop := _loop(op)) in changing and _has_more(met[0], block) and not _follows(met[0], loop)
     ]
@@ -56,13 +56,8 @@ def _follows(event: Event, loop: Operation | None) -> bool:
     """Whether the source follows from the turn of the loop, whatever it was found to be."""
     meaning = event.meaning
     given = meaning.operands[: meaning.guard] if meaning.guard >= 0 else meaning.operands
-    left: list[Value] = [*(meaning.box or given[-1:])]
-    met = set[Value]()
-    while left:
-        value = left.pop()
-        if value in met:
-            continue
-        met.add(value)
+    left = [*(meaning.box or given[-1:])]
+    for value in each_once(left):
         if isinstance(value.owner, Operation):
             left += value.owner.operands
             left += [operand for op in value.owner.walk() for operand in op.operands if value.owner.regions]

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.order.accumulators import PASSING, alloca, handed_on
+from layoutcheck.order.accumulators import PASSING, handed_on
 from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.unused import alloca
 from layoutcheck.sources.mlir import Block, Operation, Value
 
 _PASSES = 2  # the second brings what a loop carries to its beginning

@@ -112,9 +112,8 @@ class Mbarriers:
             }  # fmt: skip
             self.world.tell(Problem("too-few-bytes", announced, load.who, [], facts))
         barrier.ended.append(barrier.came[-1] if barrier.came else None)
-        barrier.by_arrivals.append(
-            {} if barrier.expected else barrier.arrivals
-        )  # bytes come at their own time
+        # Bytes come at their own time.
+        barrier.by_arrivals.append({} if barrier.expected else barrier.arrivals)
         barrier.arrivals = {}
         barrier.turn()
         self._passed(barrier)
@@ -196,7 +195,7 @@ class Mbarriers:
         for barrier, parity, party in found:
             over = barrier.over_for(earlier(clocks.known[warp.number]))
             past = barrier.granted.pop((warp.number, index), barrier.past)
-            clocks.learn(warp.number, _fit(past, clocks.known.shape[2]))
+            clocks.learn(warp.number, past[:, : clocks.known.shape[2]])
             # The fewest phases with which the wait returns, of those that the warp does not know of.
             needs = over + (over & 1 == parity)
             if barrier.far is not None and needs > barrier.far[0]:
@@ -275,7 +274,3 @@ class Mbarriers:
             "parity": event.number_of(1, party.thread) & 1,
             "announced": barrier.expected[-1][1] if barrier.expected else 0,
         }  # fmt: skip
-
-
-def _fit(clock: Clock, width: int) -> Clock:
-    return clock[:, :width] if clock.shape[1] > width else clock

@@ -19,7 +19,7 @@ from layoutcheck.order.contents import stored
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party
 from layoutcheck.order.watched import Event, lanes_of
-from layoutcheck.sources.mlir import Operation, Value
+from layoutcheck.sources.mlir import Operation, Value, each_once
 
 _GLOBAL = "!llvm.ptr<1>"
 _ARITHMETIC = re.compile(
@@ -55,12 +55,8 @@ def _global_loads(ops: set[Operation]) -> set[Operation] | None:
 
 def behind(values: Iterable[Value]) -> tuple[set[Operation], set[Operation]]:
     """The operations that values are made of, back to loads, and the loops that hand some of them on."""
-    queue, seen, ops, carrying = list(values), set[Value](), set[Operation](), set[Operation]()
-    while queue:
-        value = queue.pop()
-        if value in seen:
-            continue
-        seen.add(value)
+    queue, ops, carrying = list(values), set[Operation](), set[Operation]()
+    for value in each_once(queue):
         made = value.definition
         loop, index = value.carried
         if loop is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from layoutcheck.order.watched import Event
+from layoutcheck.order.watched import Event, Watched, first_thread
 from layoutcheck.sources.mlir import Operation
 
 
@@ -23,6 +23,11 @@ class Party:
     def warp(self) -> int:
         """The thread's warp in its block."""
         return self.thread // 32
+
+
+def party_of(event: Event, block: Watched) -> Party:
+    """The first thread that takes part in an event of the only block."""
+    return Party(event, 0, first_thread(event, block))
 
 
 @dataclass(slots=True)

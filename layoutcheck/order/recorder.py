@@ -57,7 +57,7 @@ class Recorder:
         self.receivers: dict[Operation, Callable[[Event], None]] = {}
         self.asked = np.zeros(out.launch.threads, np.int64)  # each thread, for the next tile
         if self.hands_out:
-            self._say_tiles()
+            self.reasons.bit("uniform", f"{HANDED_OUT} {tiles} tiles to a block")
 
     def step(self, op: Operation) -> Step:
         """The step of an operation."""
@@ -192,9 +192,6 @@ class Recorder:
             machine.values[out] = int(alike[0]) if alike.size == 1 else told
 
         return run
-
-    def _say_tiles(self) -> None:
-        self.reasons.bit("uniform", f"{HANDED_OUT} {self.most} tiles to a block")
 
     def _behind(self, slots: list[int]) -> int:
         """What numbers and the branches around them rest on."""

@@ -99,9 +99,8 @@ class _Covering(Engine):
     def __init__(self, blocks: list[Watched], transfers: dict[str, tuple[int, int]], budget: Budget) -> None:
         super().__init__(blocks, transfers, False, budget)
         self.plain: list[tuple[Key, int, int, bool]] = []  # with the warp, its step, and "acquired"
-        self.covered = np.zeros(
-            len(self.world.warps), np.int32
-        )  # the last step of each that a release knows of
+        # The last step of each that a release knows of.
+        self.covered = np.zeros(len(self.world.warps), np.int32)
         self.acquired: list[tuple[int, int]] = []  # (warp, step)
         self.strong: list[tuple[int, int]] = []  # the same of strong accesses: a fence behind one acquires
         self.fences: list[tuple[int, int, Any]] = []  # the same of releases, and what each covers

@@ -153,12 +153,10 @@ def _cell_bytes(events: list[Event]) -> int:
     """The largest power of two, up to 16, that divides every plain access of shared memory."""
     cell = 16
     for event in events:
-        if (
-            event.meaning.kind in ("read", "write", "atomic", "cp_async", "st_async")
-            and event.meaning.space != "gmem"
-        ):
-            cell = min(cell, event.meaning.size & -event.meaning.size or 1)
-            if event.meaning.kind != "cp_async":
+        kind, space, size = event.meaning.kind, event.meaning.space, event.meaning.size
+        if kind in ("read", "write", "atomic", "cp_async", "st_async") and space != "gmem":
+            cell = min(cell, size & -size or 1)
+            if kind != "cp_async":
                 value = event.values[0]
                 low = int(value if isinstance(value, int) else np.bitwise_or.reduce(value))
                 cell = min(cell, low & -low or 16)

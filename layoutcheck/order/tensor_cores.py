@@ -125,9 +125,8 @@ class TensorCores:
     def tensor_multiply(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
         """tcgen05.mma: reads A and B, writes D; with `.cta_group::2` in both blocks of a pair."""
         facts = event.meaning.facts
-        if (
-            "bar" in facts
-        ):  # a wait between products: taken to stand before them, since nobody waits for these
+        # A wait between products: taken to stand before them, since nobody waits for these.
+        if "bar" in facts:
             operands = int(facts["bar"]), int(facts["parity"])
             if not self.mbarriers.wait(warp, index, event, lanes, operands):
                 return False

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from layoutcheck.order.events import WatchedKernel
-from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.problems import Party, Problem, party_of
 from layoutcheck.order.tensor_cores import COLUMNS, reached_by
-from layoutcheck.order.watched import Event, Watched, first_thread, lanes_of
+from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation, integer
 
 BEYOND, KEPT, FULL = "tmem-beyond", "tmem-kept", "tmem-full"
@@ -32,7 +32,7 @@ def tensor_memory(kernel: WatchedKernel, watched: Watched) -> list[Problem]:
         return []
     found = list(_full(watched))
     if not _freed(kernel.operation):
-        found.append(Problem(KEPT, None, _party(allocations[0], watched)))
+        found.append(Problem(KEPT, None, party_of(allocations[0], watched)))
     columns = columns_of(allocations[0])
     if len({event.meaning.op for event in allocations}) == 1 and columns is not None:
         found += _beyond(watched, allocations[0], columns)
@@ -59,7 +59,7 @@ def _beyond(watched: Watched, allocation: Event, columns: int) -> Iterator[Probl
             if end > columns:
                 seen.add(site)
                 facts: dict[str, int | str] = {"columns": columns, "end": end}
-                first = _party(allocation, watched)
+                first = party_of(allocation, watched)
                 yield Problem(BEYOND, first, Party(event, 0, int(thread)), facts=facts)
                 break
 
@@ -76,7 +76,7 @@ def _full(watched: Watched) -> Iterator[Problem]:
             return
         if allocates and last is not None and held + columns > COLUMNS:
             facts: dict[str, int | str] = {"columns": columns, "held": held}
-            yield Problem(FULL, _party(last, watched), _party(event, watched), facts=facts)
+            yield Problem(FULL, party_of(last, watched), party_of(event, watched), facts=facts)
             return
         held, last = (held + columns, event) if allocates else (max(0, held - columns), last)
 
@@ -87,7 +87,3 @@ def _freed(operation: Operation) -> bool:
         op.name.startswith(f"nvvm.{_DEALLOC}") or any(_DEALLOC in text for text in op.attributes.values())
         for op in operation.walk()
     )
-
-
-def _party(event: Event, watched: Watched) -> Party:
-    return Party(event, 0, first_thread(event, watched))

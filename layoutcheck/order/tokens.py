@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from layoutcheck.dsl.lowered.evaluate import KERNELS
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.unused import uses_beside
-from layoutcheck.sources.mlir import Operation, Value
+from layoutcheck.sources.mlir import Operation, Value, each_once
 
 
 def settle(meanings: dict[Operation, Meaning]) -> None:
@@ -30,13 +28,8 @@ def _ends_its_loop(op: Operation, uses: dict[Value, list[tuple[Operation, int]]]
     if loop.name != "scf.while":
         return False
     before = loop.regions[0].blocks[0]
-    seen: set[Any] = set()
-    queue: list[Value] = list(op.results)
-    while queue:
-        value = queue.pop()
-        if value in seen:
-            continue
-        seen.add(value)
+    queue = list(op.results)
+    for value in each_once(queue):
         for user, index in uses[value]:
             if user.name == "scf.condition":
                 if index == 0 and user.parent_operation is loop:

@@ -26,9 +26,8 @@ from layoutcheck.order.watched import Watched
 from layoutcheck.sources.mlir import Block, Operation
 
 EXTENT = 1024  # of every dynamic mode, where a turn's share of it is measured
-LARGE_EXTENT = (
-    1 << 20
-)  # the same where a turn takes more: the tensor is promised to be a multiple of all blocks' tiles
+# The same where a turn takes more: the tensor is promised to be a multiple of all blocks' tiles.
+LARGE_EXTENT = 1 << 20
 _TURNING = ("bulk_load", "cp_async")
 _DECIDING = ("read", "write", "atomic", "st_async", "mbar_token", "mbar_wait")
 _MOST_STAGES = 8

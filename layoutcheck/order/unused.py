@@ -13,7 +13,7 @@ from layoutcheck.dsl.lowered.needed import CARRIERS
 from layoutcheck.order.problems import Party
 from layoutcheck.order.replay import World
 from layoutcheck.order.watched import Event, lanes_of
-from layoutcheck.sources.mlir import Operation, Value
+from layoutcheck.sources.mlir import Operation, Value, each_once
 
 _COLLECTIVE = re.compile(r"nvvm\.(?:shfl|vote|redux|match|mma)\.sync")
 _POINTERS = ("inttoptr", "ptrtoint", "getelementptr", "addrspacecast")
@@ -60,18 +60,16 @@ def given_to_lanes(op: Operation) -> bool:
     Also by way of a fragment that still lies in memory.
     """
     uses = uses_beside(op)
-    queue, seen = list(op.results), set[Value]()
-    while queue:
-        value = queue.pop()
-        for user, index in uses[value] if value not in seen else ():
+    queue = list(op.results)
+    for value in each_once(queue):
+        for user, index in uses[value]:
             if _COLLECTIVE.match(user.name):
                 return True
             around = user.parent_operation if user.name in ("scf.yield", "scf.condition") else None
             queue += (around or user).results
             if user.name == "llvm.store" and index == 0:
-                made = memory_of(user.operands[1])
+                made = alloca(user.operands[1])
                 queue += made.results if made is not None and made.results[0].type == "!llvm.ptr" else []
-        seen.add(value)
     return False
 
 
@@ -79,12 +77,8 @@ def _users(op: Operation) -> set[Operation | None]:
     """What uses the result of an operation, other than by arithmetic."""
     uses = uses_beside(op)
     found: set[Operation | None] = set()
-    queue, seen = list(op.results), set[Value]()
-    while queue:
-        value = queue.pop()
-        if value in seen:
-            continue
-        seen.add(value)
+    queue = list(op.results)
+    for value in each_once(queue):
         for user, _ in uses[value]:
             if user.name in CARRIERS or user.name.startswith(_ARITHMETIC):
                 queue += user.results
@@ -93,9 +87,9 @@ def _users(op: Operation) -> set[Operation | None]:
     return found
 
 
-def memory_of(pointer: Value) -> Operation | None:
-    """The `llvm.alloca` that a pointer is made of."""
+def alloca(pointer: Value) -> Operation | None:
+    """The register memory that a pointer points to."""
     made = pointer.definition
-    while made is not None and made.name in ("llvm.getelementptr", "llvm.bitcast"):
+    while made is not None and made.name in ("llvm.getelementptr", "llvm.bitcast", "llvm.addrspacecast"):
         made = made.operands[0].definition
     return made if made is not None and made.name == "llvm.alloca" else None

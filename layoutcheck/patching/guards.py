@@ -25,10 +25,9 @@ from layoutcheck.syntax import name_of
 
 VERDICT = "in bounds"
 _TITLE = f"{STRATEGY}: what has coordinates outside of the tensor is not accessed"
-_TOGETHER = re.compile(
-    r"sync|barrier|fence|arrive|wait|commit|gemm|reduc|shuffle|vote|match|elect"
-)  # calls of many threads
-_ACTS = re.compile(r"atomic|^red|store|copy|print|fill")  # calls that do more than give a value
+# Calls of many threads, and calls that do more than give a value.
+_TOGETHER = re.compile(r"sync|barrier|fence|arrive|wait|commit|gemm|reduc|shuffle|vote|match|elect")
+_ACTS = re.compile(r"atomic|^red|store|copy|print|fill")
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield)
 _TEXTS = (ast.Constant, ast.JoinedStr)
 

@@ -78,9 +78,11 @@ def _line_end(source: Source, at: int) -> int:
 
 def _one_thread(source: Source, site: Site, branch: ast.AST | None) -> ast.expr | None:
     """The thread's index in `if tidx == 0:`, which a branch without `else` begins with."""
-    if not isinstance(branch, ast.If) or branch.orelse or site.node not in map(_value, branch.body):
+    if not isinstance(branch, ast.If) or branch.orelse:
         return None
     test = branch.test
+    if site.node not in [one.value for one in branch.body if isinstance(one, ast.Expr)]:
+        return None
     if not source.text.startswith("if", source.span_of(branch)[0]) or not isinstance(test, ast.Compare):
         return None
     if not isinstance(test.left, ast.Name) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
@@ -94,10 +96,6 @@ def _one_thread(source: Source, site: Site, branch: ast.AST | None) -> ast.expr 
             if name_of(made.value) == "thread_idx" and isinstance(first, ast.Name):
                 return test.left if first.id == test.left.id else None
     return None
-
-
-def _value(statement: ast.stmt) -> ast.expr | None:
-    return statement.value if isinstance(statement, ast.Expr) else None
 
 
 def _in_words_of(source: Source, text: str, names: Mapping[str, ast.expr], indent: str) -> str:

@@ -68,15 +68,10 @@ def turned_over(tile: Memref) -> Memref | None:
 
     None for what is no matrix of two modes without a nested one, one of them contiguous.
     """
-    layout = tile.layout
-    if (
-        tile.space != "smem"
-        or not layout.is_static
-        or type(layout.shape) is not tuple
-        or len(layout.shape) != 2
-    ):
+    shape, stride = tile.layout.shape, tile.layout.stride
+    if tile.space != "smem" or not tile.layout.is_static or not isinstance(shape, tuple) or len(shape) != 2:
         return None
-    (rows, columns), (down, along) = layout.shape, layout.stride
+    (rows, columns), (down, along) = shape, stride
     numbers = (rows, columns, down, along)
     if any(type(number) is not int or number < 1 for number in numbers) or 1 not in (down, along):
         return None

@@ -97,18 +97,17 @@ def _transposed(source: Source) -> Iterator[tuple[str, Candidate]]:
     for call in source.calls():
         if not name_of(call).startswith("LdMatrix"):
             continue
-        value = argument_of(call, "transpose", 0)
-        if isinstance(value, ast.Constant) and isinstance(value.value, bool):
-            new = str(not value.value)
-            edit = rewritten(source, value, new)
-            yield f"ldmatrix with transpose={new}", (edit,)
-        elif value is None:
+        value, new = argument_of(call, "transpose", 0), "True"
+        if value is None:
             _, end = source.span_of(call)
             more = ", " if call.keywords else ""
-            yield (
-                "ldmatrix with transpose=True",
-                (Edit(source.path, end - 1, end - 1, f"{more}transpose=True"),),
-            )
+            edit = Edit(source.path, end - 1, end - 1, f"{more}transpose=True")
+        elif isinstance(value, ast.Constant) and isinstance(value.value, bool):
+            new = str(not value.value)
+            edit = rewritten(source, value, new)
+        else:
+            continue
+        yield f"ldmatrix with transpose={new}", (edit,)
 
 
 def _majors(source: Source) -> Iterator[tuple[str, Candidate]]:

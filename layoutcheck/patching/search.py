@@ -22,7 +22,7 @@ from layoutcheck.patching.edit import Candidate, apart, apply
 from layoutcheck.patching.located import located
 from layoutcheck.patching.overlay import overlaid
 from layoutcheck.patching.repaired import Repair
-from layoutcheck.patching.state import RANKS, Edited, Place, State, frame_of, place_of
+from layoutcheck.patching.state import RANKS, Edited, Place, State, place_of
 from layoutcheck.patching.ways import ways
 from layoutcheck.sources.traced import Distinct, Frame, Trace
 
@@ -279,8 +279,8 @@ def _repair(edited: Edited, one: Distinct, title: str, edits: Candidate) -> Repa
         one.first.where,
         title,
         next(name for name, rank in RANKS.items() if rank == now),
-        tuple(frame_of(place) for place in repaired),
+        tuple(Frame(*place) for place in repaired),
         lines_of(texts, edits),
         cycles=tuple(map(edited.cycles, repaired)),
-        slowed=tuple((frame_of(place), before[place], edited.cycles(place)) for place in edited.slowed()),
+        slowed=tuple((Frame(*place), before[place], edited.cycles(place)) for place in edited.slowed()),
     )

@@ -17,7 +17,7 @@ from layoutcheck.fixes import cycles
 from layoutcheck.judge import judge_traced
 from layoutcheck.patching.registers import held, torn
 from layoutcheck.patching.repaired import lines
-from layoutcheck.sources.traced import Distinct, Frame, OperandReport, OrderReport, Trace, added, distinct
+from layoutcheck.sources.traced import Distinct, OperandReport, OrderReport, Trace, added, distinct
 
 Place: TypeAlias = tuple[str, int]
 
@@ -212,8 +212,3 @@ def moved(before: dict[str, str], after: dict[str, str], file: str, line: int) -
             at = c + min(line - 1 - a, max(0, d - c - 1)) + 1
             return [at] if kind == "equal" else [at, *(n for n in range(c + 1, d + 1) if n != at)]
     return [line]
-
-
-def frame_of(place: Place) -> Frame:
-    """The place in a file."""
-    return Frame(*place)

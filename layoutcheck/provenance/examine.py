@@ -31,11 +31,7 @@ SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, Overfl
 
 
 def examine(
-    kernel: WatchedKernel,
-    text: str,
-    budget: Budget,
-    instance: Instance = USUAL,
-    blank: int = 0,
+    kernel: WatchedKernel, text: str, budget: Budget, instance: Instance = USUAL, blank: int = 0
 ) -> tuple[Products, Judged]:
     """Follow the elements of one cluster of a kernel of the traced module `text`, and judge its products.
 
@@ -51,11 +47,7 @@ def examine(
 
 
 def _dealt_out(
-    kernel: WatchedKernel,
-    text: str,
-    budget: Budget,
-    instance: Instance,
-    steps: list[Breach],
+    kernel: WatchedKernel, text: str, budget: Budget, instance: Instance, steps: list[Breach]
 ) -> bool:
     """Whether the grid decides which tile a sum goes on with."""
     here = instance.of(kernel).launch
@@ -96,11 +88,7 @@ def confirmed(
 
 
 def prepared(
-    kernel: WatchedKernel,
-    text: str,
-    budget: Budget,
-    moves: Moves | None,
-    instance: Instance = USUAL,
+    kernel: WatchedKernel, text: str, budget: Budget, moves: Moves | None, instance: Instance = USUAL
 ) -> tuple[Replay, Iterator[tuple[int, int, Mask | None]], Names]:
     """A kernel's blocks followed, to be replayed in that order. Raises OutOfTime and Undecided."""
     guesses = instance.guesses

@@ -40,9 +40,7 @@ from layoutcheck.provenance.fills import (
     label,
     word_of,
 )
-from layoutcheck.provenance.fills import (
-    NUMBER as FROM,
-)
+from layoutcheck.provenance.fills import NUMBER as FROM
 from layoutcheck.provenance.gaps import COPY
 from layoutcheck.provenance.labels import NOTHING, labels_of
 from layoutcheck.provenance.matrix import is_product

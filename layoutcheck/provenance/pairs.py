@@ -58,10 +58,7 @@ class Pairs:
             return [labels]
         number = np.where(paired, labels & (PAIR - 1), 0)
         one, other = (part[number] for part in self.parts)
-        return [
-            *self._leaves(np.where(paired, one, labels)),
-            *self._leaves(np.where(paired, other, 0)),
-        ]
+        return [*self._leaves(np.where(paired, one, labels)), *self._leaves(np.where(paired, other, 0))]
 
 
 def _memory(at: Array) -> NDArray[np.bool_]:

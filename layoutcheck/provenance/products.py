@@ -75,9 +75,8 @@ class Products:
     met: dict[Operation, None] = field(default_factory=dict)
     unknown: dict[Operation, str] = field(default_factory=dict)
     mixed: dict[Operation, tuple[str, int, int, int, int]] = field(default_factory=dict)
-    unset: dict[Operation, None] = field(
-        default_factory=dict
-    )  # add to tensor memory that nothing has written
+    # Add to tensor memory that nothing has written.
+    unset: dict[Operation, None] = field(default_factory=dict)
     running: bool = False
     _waiting: dict[Deed, Mask] = field(default_factory=dict)
 

@@ -78,13 +78,12 @@ def _merged(engine: _Logged, threads: int) -> Iterator[tuple[int, int, Mask | No
     while at < len(log):
         warp, did = log[at]
         together = [warp]
-        while (
-            at + len(together) < len(log)
-            and log[at + len(together)][1] == did
-            and log[at + len(together)][0].block == warp.block
-            and log[at + len(together)][0].first // (32 * _GROUP) == warp.first // (32 * _GROUP)
-        ):
-            together.append(log[at + len(together)][0])
+        group = warp.first // (32 * _GROUP)
+        for n in range(at + 1, len(log)):
+            other, same = log[n]
+            if same != did or other.block != warp.block or other.first // (32 * _GROUP) != group:
+                break
+            together.append(other)
         for index, lanes in did:
             mask = np.zeros(threads, bool)
             for one in together:

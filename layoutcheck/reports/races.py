@@ -22,14 +22,11 @@ def render(races: Races, style: Style) -> str:
         many = f"{races.kernels} kernel{'s' * (races.kernels != 1)}"
         return "\n".join([*lines, f"nothing to confirm: the order of {many} shows nothing wrong", ""])
     failed = [run for run in races.usual if run.failed]
-    lines.append(f"without delays: {len(failed)} of {len(races.usual)} runs fail" + _why(failed))
+    why = f" ({_end(failed[0])})" if failed else ""
+    lines.append(f"without delays: {len(failed)} of {len(races.usual)} runs fail{why}")
     for one in races.tried:
         lines += ["", *_tried(one, races, style)]
     return "\n".join([*lines, ""])
-
-
-def _why(failed: list[RaceRun]) -> str:
-    return f" ({_end(failed[0])})" if failed else ""
 
 
 def _tried(one: Tried, races: Races, style: Style) -> Iterator[str]:

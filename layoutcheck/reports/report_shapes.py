@@ -122,8 +122,7 @@ SHAPES: dict[str, Any] = {
         "dsl": Said(str, "the version of the CuTe DSL that the model speaks for"),
         "compiler": Said(Ref("prediction"), "what the model of the compiler says"),
         "asked": Said(
-            OrNull(Ref("prediction")),
-            "what the installed DSL said; null if it was not asked (`--compiler`)",
+            OrNull(Ref("prediction")), "what the installed DSL said; null if it was not asked (`--compiler`)"
         ),
         "findings": Said([Ref("finding")], "worst first"),
         "inference": Said(Ref("inference"), "alignment and the widest vector"),

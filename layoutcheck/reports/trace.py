@@ -19,14 +19,7 @@ from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.callers import callers, shown
-from layoutcheck.sources.traced import (
-    UNCOMPILED,
-    Distinct,
-    Trace,
-    TraceFailure,
-    address_sources,
-    in_lines,
-)
+from layoutcheck.sources.traced import UNCOMPILED, Distinct, Trace, TraceFailure, address_sources, in_lines
 
 SHOWN = ("rejected", "wrong", "slow")
 _WORST_FIRST = (*SEVERITIES, "legal")

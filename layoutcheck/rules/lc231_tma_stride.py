@@ -44,9 +44,8 @@ def find(analysis: Analysis) -> Findings:
         return  # the dimensions are in the wrong order: LC232
     width = found.gmem.dtype.bits
     for dimension, stride in enumerate(found.map.strides_bytes, 1):
-        if stride % PIECE_BYTES == 0 or dimension > len(
-            found.stored.strides_bytes
-        ):  # LC245: a map of other elements
+        # LC245: a map of other elements.
+        if stride % PIECE_BYTES == 0 or dimension > len(found.stored.strides_bytes):
             continue
         mode, typed, value = found.mode_of(dimension)
         kept = found.stored.strides_bytes[dimension - 1]

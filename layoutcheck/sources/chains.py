@@ -82,10 +82,7 @@ def origin(value: Value) -> Origin:
             path.append(made)
             value = made.operands[0]
             continue
-        if (
-            made.name not in ("cute.get_iter", "cute.slice", "cute.group_modes")
-            and made.name not in _REGROUPED
-        ):
+        if made.name not in ("cute.get_iter", "cute.slice", "cute.group_modes", *_REGROUPED):
             raise NoOrigin(f"its view comes from {made.name}")
         if made.name != "cute.get_iter":
             path.append(made)

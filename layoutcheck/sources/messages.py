@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.algebra import parse_tree
 from layoutcheck.catalogue import reasons
@@ -38,21 +38,17 @@ class Explanation:
     evidence: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wording:
-    pattern: re.Pattern[str]
-    code: str
-    title: str
-    meaning: str
-    alone: bool
-
-
-def _wording(pattern: str, code: str, title: str, meaning: str, *, alone: bool = True) -> _Wording:
+class _Wording(NamedTuple):
     """`pattern` is matched against the message without white space; `title` is formatted with its groups.
 
     Only a copy's message says what is `alone`; other operations and tools have the other words, too.
     """
-    return _Wording(re.compile(pattern), code, title, meaning, alone)
+
+    pattern: str
+    code: str
+    title: str
+    meaning: str
+    alone: bool = True
 
 
 _ALIGNMENT = (
@@ -86,93 +82,93 @@ _TMA_TILE = (
 )
 
 _WORDINGS = (
-    _wording(
+    _Wording(
         r"(?P<operand>src|dst|S/D|S|D)ptralignment\((?P<have>[0-9]+)bits\)doesnotmeetrequirement\((?P<need>[0-9]+)bits\)",
         "LC101",
         "{operand} is proved aligned to {have} bits, and the atom needs {need}",
         _ALIGNMENT,
     ),
-    _wording(
+    _Wording(
         r"alignmentdoesnotmeetrequirement",
         "LC101",
         "one of the two pointers is not proved aligned to the width of the atom",
         _ALIGNMENT,
     ),
-    _wording(
+    _Wording(
         r"expects(?P<operand>src|dst)ptrbitalignmenttobedivisiblebycopy_bits\((?P<need>[0-9]+)\),butgot(?P<have>[0-9]+)",
         "LC101",
         "{operand} is proved aligned to {have} bits, and the atom needs {need}",
         _ALIGNMENT,
     ),
-    _wording(
+    _Wording(
         r"can'?n?o?tvectorized?copyto(?P<elements>[0-9]+)elements",
         "LC102",
         "{elements} elements of one vector are not adjacent on both sides",
         _VECTOR,
     ),
-    _wording(
+    _Wording(
         r"expectsatomstridesofsrcanddsttobestaticandequalto1",
         "LC102",
         "the elements of one vector are not adjacent on both sides",
         _VECTOR,
     ),
-    _wording(
+    _Wording(
         r"'cp_size'onlysupports\((?P<supported>[0-9,]+)\),butgot(?P<need>[0-9]+)",
         "LC103",
         "cp.async has no copy of {need} bits (it has {supported})",
         "cp.async moves 4, 8 or 16 bytes at a time, and only 16 when it bypasses L1 (cache = global).",
     ),
-    _wording(
+    _Wording(
         r"expect(?:s|ed)copy_bits(?:tobe(?:oneof|0|apower)|>)|LDSM/STSMisnotsupported",
         "LC103",
         "the atom has no instruction of this width or form",
         "The width or the matrix form asked for does not exist for this atom.",
     ),
-    _wording(
+    _Wording(
         r"(?P<operand>src|dst)expects(?P<expected>\w{1,40})basedmemref,butgot(?P<space>\w+)",
         "LC104",
         "{operand} is in {space}, and the atom needs it in {expected} memory",
         "A copy atom moves data between fixed memory spaces. A tensor made of a pointer without a space is "
         "'generic': state gmem when the tensor is made.",
     ),
-    _wording(
+    _Wording(
         r"needs?be(?:shared|tmem|non-tmem|CoordTensor|reg)",
         "LC104",
         "the operands are not in the memory spaces of this atom",
         "A copy atom moves data between fixed memory spaces.",
         alone=False,
     ),
-    _wording(
+    _Wording(
         r"expectssamesizein(?:rank(?P<mode>[0-9]+)|restAtomVRank)(?:butgotsrcShape:(?P<src>[0-9(),?]+)anddstShape:(?P<dst>[0-9(),?]+))?",
         "LC105",
         "source and destination differ in size",
         _SHAPES,
         alone=False,
     ),
-    _wording(
+    _Wording(
         r"tohavethesamerank,butgot(?P<src>[0-9]+)and(?P<dst>[0-9]+)",
         "LC105",
         "the source has {src} modes, the destination {dst}",
         _MODES,
         alone=False,
     ),
-    _wording(
+    _Wording(
         r"tohavethesamesizeinmode-(?P<mode>[0-9]+),butgot(?P<src>[0-9]+)and(?P<dst>[0-9]+)",
         "LC105",
         "after V the source has {src} atoms, the destination {dst}",
         _MODES,
     ),
-    _wording(
+    _Wording(
         r"expectsthesizeofsource,destination,andpredicate", "LC105", "the tensors differ in size", _SHAPES
     ),
-    _wording(r"tobestaticallyshaped", "LC105", "a shape is known only at run time", _SHAPES, alone=False),
-    _wording(
+    _Wording(r"tobestaticallyshaped", "LC105", "a shape is known only at run time", _SHAPES, alone=False),
+    _Wording(
         r"smemandgmemhavethesamesizeinthefirstrank,butgotsmemShape:(?P<smem>[0-9(),?]+)andgmemShape:(?P<gmem>[0-9(),?]+)",
         "LC113",
         "mode 0 of the shared tensor is {smem}, of the global one {gmem}",
         _TMA_TILE,
     ),
-    _wording(
+    _Wording(
         r"shapeequivalencebetweentheSMEMlayoutandtheCTAV-map",
         "LC113",
         "the shared layout does not have the tiler's modes",
@@ -181,7 +177,7 @@ _WORDINGS = (
         "shared layout from the mma_tiler that the atom gets (make_smem_layout_a, _b, _sfa, _sfb), and take "
         "one stage of it.",
     ),
-    _wording(
+    _Wording(
         r"shared-memoryoperandstrideatmode[0-9]+(?:leaf[0-9]+)?is(?P<bits>-?[0-9]+)bits,"
         r"notamultipleoftherequired128-bit",
         "LC113",
@@ -189,7 +185,7 @@ _WORDINGS = (
         "Everything behind mode 0 counts boxes, and boxes begin at multiples of 16 bytes or more. Often "
         "the tile was never grouped into mode 0, and its own columns are taken for boxes. " + _TMA_TILE,
     ),
-    _wording(
+    _Wording(
         r"unabletopartitioninputtensorsforTMA",
         "LC113",
         "the box of the tensor map is not found in the shared tensor",
@@ -197,7 +193,7 @@ _WORDINGS = (
         "pointer, allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner) "
         "(NVIDIA/cutlass#2345). Otherwise TMA does not have the layout or the swizzle. " + _TMA_TILE,
     ),
-    _wording(
+    _Wording(
         r"gmem_(?:coord|index)_layout(?:mustbe2D|rankmustmatch|(?:gather|scatter)modesize)"
         r"|gmem_coord_tensorisrequired|Gather/ScatteronlyexpectsTMAG-basiswithrank2",
         "LC115",
@@ -206,14 +202,14 @@ _WORDINGS = (
         "gmem_coord_tensor has a row number for each row, at least four: "
         "cute.make_layout((R, C), stride=(1, 0)) if rows are contiguous along mode 1.",
     ),
-    _wording(
+    _Wording(
         r"make_non_exec_im2col_tma_(?:load|store)'opoperand#1mustbeCuTecomposedlayouttype",
         "LC113",
         "the shared layout of an im2col copy is not composed with a swizzle",
         "The DSL does not take a plain layout here: cute.make_composed_layout(cute.make_swizzle(0, 4, 3), 0, "
         "layout) is one without a swizzle.",
     ),
-    _wording(
+    _Wording(
         r"expectsarchtobeatleast(?P<first_arch>sm_[0-9]+),butgot(?P<arch>sm_[0-9]+[af]?)",
         "LC108",
         "{arch} does not have this instruction",
@@ -221,16 +217,16 @@ _WORDINGS = (
         "architecture that has the instruction, or take another atom.",
         alone=False,
     ),
-    _wording(r"src\.rank\(\)", "LC105", "source and destination differ in rank", _SHAPES, alone=False),
-    _wording(r"tohavestaticshape", "LC105", "a shape is known only at run time", _SHAPES, alone=False),
-    _wording(
+    _Wording(r"src\.rank\(\)", "LC105", "source and destination differ in rank", _SHAPES, alone=False),
+    _Wording(r"tohavestaticshape", "LC105", "a shape is known only at run time", _SHAPES, alone=False),
+    _Wording(
         r"thesameelementsize|elementtohavesizeequalto|npow2sub-bytetype|elementtypebitwidth",
         "LC106",
         "the element types differ in width, or the atom cannot hold them",
         _WIDTHS,
         alone=False,
     ),
-    _wording(
+    _Wording(
         r"expectspred|expectscopy_bitstobe:[0-9]+butgot",
         "LC107",
         "the predicate does not fit the copy",
@@ -247,14 +243,14 @@ _SIDES = {"src": "the source", "S": "the source", "dst": "the destination", "D":
 def is_message(text: str) -> bool:
     """Whether lines that may miss the operation's name hold what only the verifier of a copy says."""
     squeezed = "".join(text.split())
-    return any(wording.alone and wording.pattern.search(squeezed) for wording in _WORDINGS)
+    return any(wording.alone and re.search(wording.pattern, squeezed) for wording in _WORDINGS)
 
 
 def explain(message: str) -> Explanation | None:
     """What a verifier's message means; None for one that is not known."""
     squeezed = "".join(message.split())
     for wording in _WORDINGS:
-        found = wording.pattern.search(squeezed)
+        found = re.search(wording.pattern, squeezed)
         if found is None:
             continue
         facts: dict[str, Any] = {k: v for k, v in found.groupdict().items() if v is not None}

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from layoutcheck.copies.offsets import IntArray
-from layoutcheck.sources.mlir import Operation, Value, integer, integers
+from layoutcheck.sources.mlir import Operation, Value, each_once, integer, integers
 
 MAX_DEPTH = 60
 WARP = 32
@@ -202,14 +202,10 @@ class _Ids:
 
     def _by_thread(self, value: Value) -> bool:
         """Whether a value that is not known may differ between threads."""
-        seen: set[int] = set()
-        todo = [value]
-        while todo:
-            made = todo.pop().definition
-            if made is None or id(made) in seen:
-                continue
-            seen.add(id(made))
-            if made.name in self.known or made.name == "nvvm.elect.sync" or made.regions:
-                return True
-            todo += made.operands
+        queue = [value]
+        for one in each_once(queue):
+            if (made := one.definition) is not None:
+                if made.name in self.known or made.name == "nvvm.elect.sync" or made.regions:
+                    return True
+                queue += made.operands
         return False

@@ -30,7 +30,7 @@ def other_arch(trace: Trace, arch: str) -> str:
         return ""
     said = [one.message for one in trace.failures] or [reason for _, reason in trace.skipped]
     named = {each for words in said for each in _named(words)}
-    return "" if arch in named else min(named, key=_number, default="")
+    return "" if arch in named else min(named, key=lambda one: int(one.strip("sm_af")), default="")
 
 
 def without_refusals(trace: Trace, arch: str) -> Trace:
@@ -46,10 +46,6 @@ def _complains(trace: Trace, arch: str) -> bool:
     """Whether a program ended before its first kernel with one error, which names other architectures."""
     said = [set(_named(one.message)) if one.kind == "raised" else set() for one in trace.failures]
     return len(said) == 1 and bool(said[0]) and arch not in said[0] and not trace.kernels
-
-
-def _number(arch: str) -> int:
-    return int(arch.strip("sm_af"))
 
 
 def _named(reason: str) -> Iterable[str]:

@@ -102,11 +102,7 @@ def _one(
     if _OTHERS.match(match["name"] + "."):
         return UNREAD
     kind = _KINDS.get(match["name"].partition(".")[0])
-    if (
-        kind is None
-        or re.search(r"\.(?:shared|param|const|local)", match["name"])
-        or "async" in match["name"]
-    ):
+    if kind is None or re.search(r"\.(?:shared|param|const|local)|async", match["name"]):
         return None
     place = _PLACE.search(match["rest"])
     width = _TYPE.search(match["name"])

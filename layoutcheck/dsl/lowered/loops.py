@@ -23,7 +23,7 @@ from layoutcheck.dsl.lowered.most import most
 from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.dsl.lowered.removed import constant_of, unrolled
 from layoutcheck.dsl.lowered.values import flat, number, select
-from layoutcheck.sources.mlir import Operation, Value, integer
+from layoutcheck.sources.mlir import Operation, Value, each_once, integer
 
 WHOLE = 8  # iterations that are all run in full
 UNROLLED = 1024  # the same of a loop that the compiler will unroll
@@ -281,12 +281,8 @@ def _comparisons(loop: Operation, condition: Value) -> list[Value]:
 def _made_of(loop: Operation, values: Iterable[Value]) -> Iterator[Operation]:
     """The operations that values are made of, back to loads, through the turns of a loop `scf.while`."""
     before, after = (region.blocks[0] for region in loop.regions)
-    queue, seen = list(values), set[Value]()
-    while queue:
-        value = queue.pop()
-        if value in seen:
-            continue
-        seen.add(value)
+    queue = list(values)
+    for value in each_once(queue):
         if (made := value.definition) is not None:
             yield made
             queue += [] if "load" in made.name else made.operands

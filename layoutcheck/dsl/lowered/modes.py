@@ -260,10 +260,7 @@ def _ranges(found: Sequence[Part], i: int, moved: Sequence[Moved]) -> IntArray:
 
 
 def _outside(found: Sequence[Part], row: IntArray, spread: IntArray, reads: IntArray) -> Stray | None:
-    """Who leaves a part.
-
-    None where the compact tensor's offsets are not those of the coordinates.
-    """
+    """Who leaves a part. None where the compact tensor's offsets are not those of the coordinates."""
     active = reads > 0
     wrong = np.zeros(row.shape, bool)
     which, coordinate = np.zeros(row.shape, np.int64), np.zeros(row.shape, np.int64)

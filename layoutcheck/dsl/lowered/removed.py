@@ -234,15 +234,16 @@ class _Backwards:
                 raise _TooLong
             if op in self._accesses:
                 self._step(op, self._accesses[op], live)
-            elif (
-                op.name == "scf.for" and (turns := turns_of(op.regions[0].blocks[0].arguments[0])) is not None
-            ):
-                for turn in reversed(turns):
-                    self._turn[op.regions[0].blocks[0].arguments[0]] = turn
-                    self._block(op.regions[0].blocks[0], live)
-                self._turn.pop(op.regions[0].blocks[0].arguments[0], None)
-            else:
+                continue
+            body = op.regions[0].blocks[0] if op.name == "scf.for" else None
+            turns = None if body is None else turns_of(body.arguments[0])
+            if body is None or turns is None:
                 self._apart(op, live)
+                continue
+            for turn in reversed(turns):
+                self._turn[body.arguments[0]] = turn
+                self._block(body, live)
+            self._turn.pop(body.arguments[0], None)
 
     def _apart(self, op: Operation, live: dict[Operation, int]) -> None:
         """The blocks of an operation that may run in another order, or not at all."""

@@ -109,12 +109,9 @@ def _unpromised(source: Source, scope: Scope, node: ast.expr, maker: str, tvm: b
         if any(keyword.arg == "assumed_align" for keyword in found.keywords):
             return None
         found, index = resolve.follow(scope, found.args[0])
-    if (
-        isinstance(found, ast.Call)
-        and isinstance(found.func, ast.Attribute)
-        and found.func.attr == "data_ptr"
-    ):
-        found, index = resolve.follow(scope, found.func.value)
+    method = found.func if isinstance(found, ast.Call) else None
+    if isinstance(method, ast.Attribute) and method.attr == "data_ptr":
+        found, index = resolve.follow(scope, method.value)
     return _callers(source, scope, found) if index is None else None
 
 
@@ -154,17 +151,10 @@ def _made_of_integer(source: Source, call: Call) -> Iterator[Hit]:
 
 def _guarded(source: Source, scope: Scope, name: str) -> bool:
     """Whether the function asks for the remainder of an address, or hands the pointer to something that may."""
-    for test in resolve.conditions(scope):
-        if name in names_in(test) and _remainder(test):
-            return True
-    for node in resolve.statements(scope):
-        if (
-            isinstance(node, ast.Call)
-            and "align" in resolve.last(source, node).lower()
-            and name in names_in(node)
-        ):
-            return True
-    return False
+    if any(name in names_in(test) and _remainder(test) for test in resolve.conditions(scope)):
+        return True
+    calls = (node for node in resolve.statements(scope) if isinstance(node, ast.Call))
+    return any("align" in resolve.last(source, one).lower() and name in names_in(one) for one in calls)
 
 
 def _asks_alignment(scope: Scope) -> bool:

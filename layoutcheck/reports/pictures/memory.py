@@ -22,9 +22,8 @@ from layoutcheck.reports.pictures.scene import Scene, local
 
 _NARROWEST_BYTES = 16  # a row of memory shorter than one vector shows nothing
 _WIDEST_CELLS = 256
-_LANE_BITS = (
-    32 << 16
-)  # tensor memory: an address has the lane above 16 bits of 32-bit column (PTX ISA, tcgen05)
+# Tensor memory: an address has the lane above 16 bits of 32-bit column (PTX ISA, tcgen05).
+_LANE_BITS = 32 << 16
 
 
 @dataclass(frozen=True)

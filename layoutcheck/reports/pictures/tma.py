@@ -261,10 +261,4 @@ class _Grid:
             style = "lc-s lc-m" + (" lc-b" if wrong else "")
             out.append(svg.text(left + _CELL_WIDE / 2, top + 12, f"{name}{' !' if wrong else ''}", style))
         out.append(self._lines(_CELL_WIDE, _CELL_HIGH, rows, columns))
-        return svg.element(
-            "g",
-            *out,
-            class_="lc-pieces",
-            data_side=self.side,
-            transform=svg.at(x, y),
-        )
+        return svg.element("g", *out, class_="lc-pieces", data_side=self.side, transform=svg.at(x, y))

@@ -13,7 +13,7 @@ Grammar: https://mlir.llvm.org/docs/LangRef (operations, locations).
 
 from __future__ import annotations
 
-from layoutcheck.sources.mlir.ir import Block, Module, Operation, Region, Value
+from layoutcheck.sources.mlir.ir import Block, Module, Operation, Region, Value, each_once
 from layoutcheck.sources.mlir.parse import parse
 from layoutcheck.sources.mlir.scan import integer, integers, without_locations
 
@@ -23,6 +23,7 @@ __all__ = [
     "Operation",
     "Region",
     "Value",
+    "each_once",
     "integer",
     "integers",
     "parse",

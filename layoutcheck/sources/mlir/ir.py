@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 
 @dataclass(slots=True, eq=False)
@@ -120,3 +121,16 @@ class Module:
         """Every operation, outer before inner, in the order of the text."""
         for op in self.operations:
             yield from op.walk()
+
+
+T = TypeVar("T")
+
+
+def each_once(queue: list[T]) -> Iterator[T]:
+    """The items of a queue, the last first, each once; who follows them adds to the queue meanwhile."""
+    seen = set[T]()
+    while queue:
+        one = queue.pop()
+        if one not in seen:
+            seen.add(one)
+            yield one
