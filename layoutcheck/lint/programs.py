@@ -212,10 +212,8 @@ class Repository:
     def _made_above(self, parts: Sequence[str], folder: str, relative: bool, depth: int) -> Iterator[str]:
         """What the package above gives this name: `from .gemm import gemm` hides the module."""
         for init in self._files(parts[:-1], folder, relative):
-            made = (
-                dict(self.outlines[init].exports).get(parts[-1], "") if init.endswith("__init__.py") else ""
-            )
-            if made.lstrip("."):
+            made = dict(self.outlines[init].exports).get(parts[-1], "")
+            if init.endswith("__init__.py") and made.lstrip("."):
                 yield from self._resolved(made, init, depth - 1)
 
     def _files(self, parts: Sequence[str], folder: str, relative: bool) -> list[str]:

@@ -103,12 +103,8 @@ def _spaced(program: Program, site: Site, copy: Copy) -> Iterator[tuple[int, Can
         unit = need * 8 // tile.dtype.bits
         pitches = [d for d in flatten(wrap(tile.layout.stride)) if d > 1]
         start = program.argument(site, side)
-        if (
-            start is not None
-            and unit > 1
-            and any(d % unit for d in pitches)
-            and tile.proved_align_bytes % need
-        ):
+        ragged = unit > 1 and any(d % unit for d in pitches)
+        if start is not None and ragged and tile.proved_align_bytes % need:
             yield from ((unit, edits) for edits in spaced(program, start, unit, tile.layout))
 
 

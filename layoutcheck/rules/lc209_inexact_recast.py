@@ -46,12 +46,8 @@ def find(analysis: Analysis) -> Findings:
         original = memref.recast_from
         if original is None:
             continue
-        if (
-            original.swizzle is not None
-            and original.swizzle.bits
-            and memref.swizzle is None
-            and _seen(analysis, side, original.swizzle)
-        ):
+        dropped = original.swizzle if memref.swizzle is None else None
+        if dropped is not None and dropped.bits and _seen(analysis, side, dropped):
             yield RULE.finding(
                 f"the recast of the {NAMES[side]} dropped the pointer's swizzle",
                 f"{original} becomes {memref}: it addresses elements as if there were no {original.swizzle}. {sentence(analysis, 'wrong', 'missing')}",

@@ -65,12 +65,8 @@ def find(analysis: Analysis) -> Findings:
     if tile is None:
         box = box_of(analysis)
         v = v_mode(smem.layout)
-        if (
-            box is None
-            or analysis.effect["fault"]
-            or not analysis.effect["wrong"]
-            or not same_pattern(analysis, smem)
-        ):
+        effect = analysis.effect
+        if box is None or effect["fault"] or not effect["wrong"] or not same_pattern(analysis, smem):
             return
         if len(box[0]) > 1 and 0 < SPAN_BYTES[box[2]] != box[1]:
             return

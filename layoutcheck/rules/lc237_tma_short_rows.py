@@ -40,13 +40,9 @@ def find(analysis: Analysis) -> Findings:
     extents, inner, kind = box
     span = SPAN_BYTES[kind]
     atom = analysis.copy.atom
-    rows = isinstance(atom, TmaCopy) and atom.indexed  # four of them, whatever the box says
-    if (
-        not span
-        or inner >= span
-        or inner % PIECE_BYTES
-        or (all(extent == 1 for extent in extents[1:]) and not rows)
-    ):
+    # A copy by an index brings four rows, whatever the box says.
+    rows = (isinstance(atom, TmaCopy) and atom.indexed) or any(extent != 1 for extent in extents[1:])
+    if not span or inner >= span or inner % PIECE_BYTES or not rows:
         return
     yield RULE.finding(
         f"rows of {inner} B under the swizzle {kind} arrive {span} B apart",

@@ -37,13 +37,8 @@ from layoutcheck.rules.tma import whole_tma
 
 def find(analysis: Analysis) -> Findings:
     """Bytes written outside of the tensor."""
-    found = whole_tma(analysis)
-    if (
-        found is None
-        or analysis.effect is None
-        or gmem_side(analysis.copy) != "dst"
-        or not analysis.effect["outside_dst"]
-    ):
+    found, effect = whole_tma(analysis), analysis.effect
+    if found is None or effect is None or gmem_side(analysis.copy) != "dst" or not effect["outside_dst"]:
         return
     row = found.map.dims[0] * found.map.element_bits // 8
     if row % PIECE_BYTES == 0:

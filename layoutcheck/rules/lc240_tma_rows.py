@@ -42,12 +42,9 @@ def find(analysis: Analysis) -> Findings:
     if analysis.copy.tma is None and isinstance(analysis.copy.atom, TmaCopy):
         yield from _of_views(analysis)
     found = whole_tma(analysis)
-    if (
-        found is None
-        or analysis.copy.index is None
-        or analysis.effect is None
-        or not names_rows(analysis, found)
-    ):
+    if found is None or analysis.copy.index is None or analysis.effect is None:
+        return
+    if not names_rows(analysis, found):
         return
     first = first_strayed(analysis, found)
     if first is None:

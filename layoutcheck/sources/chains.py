@@ -220,11 +220,8 @@ def _distributes(tensor: Memref, made: Partition, view: Layout) -> bool:
     """
     swizzle, scale = tensor.swizzle, max(1, tensor.dtype.bits // 8)
     shape, ours, theirs = (flatten(t) for t in (made.view.layout.shape, made.view.layout.stride, view.stride))
-    if (
-        swizzle is None
-        or len(ours) != len(theirs)
-        or not (made.view.layout.is_static and made.thread.is_static)
-    ):
+    static = made.view.layout.is_static and made.thread.is_static
+    if swizzle is None or len(ours) != len(theirs) or not static:
         return True
     if size(made.thread) * size(made.view.layout) > MAX_ELEMENTS:
         return True

@@ -69,11 +69,8 @@ def _refuse_pointer(given: Request, copy: Copy, side: str) -> None:
 
 def _refuse_types(given: Request, element: DType | None, copy: Copy) -> None:
     """Where a width is not the atom's, or an element type nobody's."""
-    if (
-        given.bits is not None
-        and getattr(copy.atom, "width_bits", None) != given.bits
-        and _keeps(given, copy)
-    ):
+    width = getattr(copy.atom, "width_bits", None)
+    if given.bits is not None and width != given.bits and _keeps(given, copy):
         raise InputError(
             "--bits is not used", expected="an atom that has widths, given by a name without one"
         )

@@ -78,12 +78,8 @@ def readers(wanted: Wanted, consumer: Consumer) -> list[Move]:
 def direct(wanted: Wanted) -> list[Direct]:
     """The ways past shared memory, where there is one consumer and threads are allowed to load."""
     [first, *more] = wanted.consumers
-    if (
-        more
-        or wanted.accumulator
-        or "universal" not in wanted.engines
-        or first.target not in ("registers", "gmem")
-    ):
+    loaded = "universal" in wanted.engines and not wanted.accumulator
+    if more or not loaded or first.target not in ("registers", "gmem"):
         return []
     src = wanted.src
     fast = fast_mode(src) or 0

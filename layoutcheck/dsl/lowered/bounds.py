@@ -125,11 +125,8 @@ def _may_leave(found: Bounds, tag: str, call: Numbers) -> bool:
     multiple, _ = found.multiple.get(tag, (1, None))
     if multiple == 0 or any(extent % multiple for extent in call.extents):
         return True
-    if (
-        tag in found.unequal
-        or tag in found.others
-        or found.overflows.get(tag, _NEVER) <= max(call.extents, default=0)
-    ):
+    large = found.overflows.get(tag, _NEVER) <= max(call.extents, default=0)
+    if tag in found.unequal or tag in found.others or large:
         return True
     return found.unchecked.get(tag, "").startswith((RUN_TIME, RELATED))
 

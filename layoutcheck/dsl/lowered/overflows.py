@@ -77,10 +77,7 @@ def _wraps(blocks: Blocks, accesses: Collection[Recorded], widest_bytes: int, ne
         if not negative:
             return True
         on = np.ones(total, bool) if access.active is None else access.active
-        for _, _, space, _, address in global_parts(access, widest_bytes):
-            if (
-                space == "gmem"
-                and (on & (np.broadcast_to(np.asarray(address, np.int64), (total,)) < 0)).any()
-            ):
-                return True
+        parts = global_parts(access, widest_bytes)
+        if any((on & (np.asarray(at) < 0)).any() for *_, space, _, at in parts if space == "gmem"):
+            return True
     return False

@@ -75,14 +75,9 @@ def _tensor_behind(source: Source, call: Call) -> str | None:
     if not isinstance(call.node.func, ast.Attribute):
         return None
     made, index = resolve.follow(call.scope, call.node.func.value)
-    if (
-        index is None
-        and isinstance(made, ast.Call)
-        and resolve.last(source, made) == "from_dlpack"
-        and made.args
-    ):
-        return made.args[0].id if isinstance(made.args[0], ast.Name) else None
-    return None
+    if index is not None or not isinstance(made, ast.Call) or resolve.last(source, made) != "from_dlpack":
+        return None
+    return made.args[0].id if made.args and isinstance(made.args[0], ast.Name) else None
 
 
 def _proved(call: Call, *asked: str) -> int:
