@@ -167,7 +167,11 @@ def _catalogued(text: str) -> list[Answer]:
     from layoutcheck.catalogue import answers, folding  # a fifth of a second, which traces do not need
 
     best: list[Answer] = []
+    read = set[str]()
     for reading in readings(folding.alone(text)):
+        if reading in read:  # of a text without lines that a terminal wrapped
+            continue
+        read.add(reading)
         found = answers(reading)
         if not best or (_specific(found) and not _specific(best)):
             best = found  # of readings that both tell something the first is the most faithful

@@ -455,3 +455,18 @@ def test_errors_of_two_tools_without_a_blank_line_are_told_both() -> None:
     (found,) = read_errors(text)
     assert not isinstance(found, Diagnostic) and found.entry.name == "cuda.misaligned-address"
     assert any("sm_121a" in fact and "TRITON_PTXAS_PATH" in fact for fact in found.facts)
+
+
+@pytest.mark.parametrize(
+    ("text", "times"), [("RuntimeError: no such thing", 1), ("ValueError: of two\nlines", 2)]
+)
+def test_a_text_is_looked_up_once_in_each_way_to_read_it(
+    text: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("layoutcheck.catalogue.answers", lambda reading: asked.append(reading) or [])
+    with pytest.raises(InputError):
+        read_errors(text)
+    assert len(asked) == len(set(asked)) == times and {"".join(one.split()) for one in asked} == {
+        "".join(text.split())
+    }
