@@ -28,7 +28,9 @@ settings.load_profile("layoutcheck")
 
 
 # As the command does: a collection looks through all that the tests before have left, and finds little.
+# What is made before the tests begin stays to the end.
 gc.set_threshold(50_000)
+gc.disable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -67,6 +69,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     more than a second to import.
     """
     gc.freeze()
+    gc.enable()
     unused = ("pytest-lsp", "asyncio", "hypothesispytest", "platformdirs")
     os.environ["PYTEST_ADDOPTS"] = " ".join(f"-p no:{plugin}" for plugin in unused)
 
