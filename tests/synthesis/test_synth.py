@@ -491,14 +491,19 @@ def test_bad_input_is_one_clear_error(
     assert said in err and "Traceback" not in err and err.count("error:") == 1
 
 
-@pytest.mark.parametrize("name", ["i8", "si8", "int8", "ui8"])
-def test_wgmma_reads_bytes_of_integers_along_k(name: str) -> None:
+@pytest.mark.parametrize("names", [("i8", "si8", "int8"), ("ui8",)])
+def test_wgmma_reads_bytes_of_integers_along_k(names: tuple[str, ...]) -> None:
     """PTX ISA, wgmma.mma_async: only 16-bit operands are transposed."""
     src = "(?,?{div=16}):(?{div=16},1)"
-    found = lc.synthesize((64, 64), src, "wgmma.B", dtype=name)
+    asked, *others = (read(TileRequest((64, 64), src, "wgmma.B", dtype=name)) for name in names)
+    found = synthesize(asked)
+    assert all(other == asked for other in others)
     assert {plan.shared.fast for plan in found.plans if plan.shared} == {1}
     assert found.best.kind.startswith("tma, K-contiguous, swizzled")
-    assert f"cutlass.{'Uint8' if name == 'ui8' else 'Int8'}" in found.best.code
+    assert f"cutlass.{'Uint8' if names == ('ui8',) else 'Int8'}" in found.best.code
+
+
+def test_wgmma_reads_bytes_of_floats_along_k() -> None:
     turned = lc.synthesize((64, 64), MN.replace("8", "16"), "wgmma.B", dtype="f8E5M2")
     assert {plan.shared.fast for plan in turned.plans if plan.shared} == {1}
 
@@ -506,13 +511,14 @@ def test_wgmma_reads_bytes_of_integers_along_k(name: str) -> None:
 def test_bytes_without_sign_are_converted_as_such() -> None:
     """`held.load().to(...)` of Int8 would make -56 of 200."""
     names = ["ui8", "u8", "uint8", "Uint8", "cutlass.Uint8", "torch.uint8"]
-    found = [
-        lc.synthesize((64, 64), K.replace("8", "16"), "registers", dtype="f32", src_dtype=one).best
+    asked = [
+        read(TileRequest((64, 64), K.replace("8", "16"), "registers", dtype="f32", src_dtype=one))
         for one in names
     ]
-    assert {best.code for best in found} == {found[0].code} and refused(found[:1]) == []
-    assert "held.load().to(" in found[0].code
-    assert "cutlass.Uint8" in found[0].code and "cutlass.Int8" not in found[0].code
+    best = synthesize(asked[0]).best
+    assert all(one == asked[0] for one in asked) and refused([best]) == []
+    assert "held.load().to(" in best.code
+    assert "cutlass.Uint8" in best.code and "cutlass.Int8" not in best.code
 
 
 def test_as_many_warps_as_have_whole_matrices_read() -> None:
