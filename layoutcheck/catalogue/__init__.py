@@ -17,15 +17,14 @@ from layoutcheck.catalogue import (
     answering,
     conditions,
     demands,
-    devices,
     evidence,
-    figures,
     folding,
     frames,
     laws,
     libraries,
     matching,
     origin,
+    spoken,
     symptoms,
     tables,
     unmatched,
@@ -43,7 +42,6 @@ _LIBRARY = tables.called("elsewhere.library-raises")
 _VERIFIER = tables.called("dsl.other-verifier")
 # which no library raises
 _OF_THE_DSL = _RAISED, _ASSERTED, _RAISED_BY_PYTHON, answering.CODED, answering.CODE_ALONE, _VERIFIER
-_OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
 _REFUSALS = ("cpp.launch-refused", "cpp.problem-refused", "cuda.invalid-launch")
 # Those that have many causes.
 _OF_LAWS = (*whose.FAULTS, *_REFUSALS, "cpp.copy-does-not-vectorize", "cpp.shape-div")
@@ -71,12 +69,12 @@ def _addressed(answer: Answer, folded: str) -> Answer:
     out = _OUT_OF_MEMORY.search(folded)
     if out and answer.entry.level != CLEAN and not _OUT_OF_MEMORY.search(f"{answer.title} {answer.quote}"):
         answer = replace(answer, facts=(_MEMORY_FIRST.format(said=out[0]), *answer.facts))
-    figures_say = (*devices.staged(folded), *figures.told(folded)) if answer.entry.level != CLEAN else ()
+    figures_say = spoken.numbers(folded) if answer.entry.level != CLEAN else ()
     if figures_say and (
         answer.entry.general or answer.entry.name in whose.FAULTS
     ):  # which has no cause of its own
-        cause = answer.cause.removeprefix(SENTENCES["OPEN"]).lstrip()
-        answer = replace(answer, cause=f"The text's numbers say: {'; '.join(figures_say)}. {cause}")
+        cause = "" if spoken.is_open(answer) else f" {answer.cause.removeprefix(SENTENCES['OPEN']).lstrip()}"
+        answer = replace(answer, cause=f"The text's numbers say: {'; '.join(figures_say)}.{cause}")
     elif figures_say:
         answer = replace(answer, facts=(*figures_say, *answer.facts))
     where = origin.find(folded)
@@ -175,14 +173,15 @@ def _of_entries(
     first, *rest = [
         answering.of_entry(entry, match, folded, place, text) for entry, match in found[:MOST_ANSWERS]
     ]
-    if first.entry not in _OPEN and first.entry.name not in (*_OF_LAWS, *evidence.DIED):
+    if not spoken.is_open(first) and first.entry.name not in (*_OF_LAWS, *evidence.DIED):
         return [first, *rest]
     prose, lawless = symptoms.is_prose(folded), first.entry.name in evidence.DIED
-    about = laws.told(text, first.entry, lawless=lawless) if prose else laws.beside(text, first.entry)
-    about = () if not prose and (lawless or where.world == origin.COMPILER) else about
-    read = symptoms.read(folded) if prose else ()
-    ordered = laws.ordered(text, first.entry) if prose and first.entry in _OPEN else ""
-    return [replace(first, cause=ordered or first.cause, facts=(*first.facts, *read, *about)), *rest]
+    if not prose:
+        silent = lawless or where.world == origin.COMPILER
+        return [spoken.led(first, laws.Told() if silent else laws.beside(text, first.entry), folded), *rest]
+    quote = spoken.quoted(folded, found[0][1]) if first.entry in spoken.OPEN else first.quote
+    first = replace(first, quote=quote, facts=(*first.facts, *symptoms.read(folded)))
+    return [spoken.led(first, laws.told(text, first.entry, lawless=lawless), folded), *rest]
 
 
 def in_sources(found: list[Answer], text: str, sources: Sequence[Path] = ()) -> list[Answer]:

@@ -151,7 +151,12 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
 def _quoted(said: str) -> str:
     """What is recognised, without the margins of compute-sanitizer, cut at a word where it is long."""
     plain = _MARGIN.sub("; ", said).strip("=; ")
-    return plain if len(plain) <= MOST_QUOTED else f"{plain[:MOST_QUOTED].rpartition(' ')[0]} ..."
+    return shortened(plain, MOST_QUOTED)
+
+
+def shortened(said: str, most: int) -> str:
+    """A text, cut at a word where it has more than `most` characters."""
+    return said if len(said) <= most else f"{said[:most].rpartition(' ')[0]} ..."
 
 
 def _headed(title: str) -> str:

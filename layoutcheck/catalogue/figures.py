@@ -49,6 +49,10 @@ _STAGE = re.compile(
 )
 _BARRIER = re.compile(r"(?i)bar(?:rier)?s?\b")  # 8 bytes, at a multiple of 8
 _TILE_OF_TMA = 128
+_AT, _ROOM = (
+    re.compile(rf"(?i)\b{word}\b[^.;]{{0,60}}?(?<![\w.])(?P<count>[0-9][0-9,]{{0,11}}) elements\b")
+    for word in ("(?:offset|index)", "(?:only|just) (?:has|holds|have)")
+)
 _DIGITS = re.compile(r"[0-9]+")
 _VALUE = re.compile(r"\b(?P<name>[A-Za-z]\w{0,30})`? ?= ?`?(?P<value>[0-9]{1,7})\b(?!\.)")
 _QUOTIENT = re.compile(
@@ -64,7 +68,7 @@ _VECTOR = 16  # bytes of the widest access
 
 def told(folded: str) -> tuple[str, ...]:
     """What the figures of a text decide; none where it has not both of a pair."""
-    every = (_rounding, _step, _rows, _wraps, _reserved, _placed, _parts)
+    every = (_rounding, _step, _rows, _wraps, _reserved, _placed, _parts, _beyond)
     return tuple(fact for one in every for fact in one(folded))
 
 
@@ -183,3 +187,16 @@ def _parts(folded: str) -> tuple[str, ...]:
                 f"{found[0]} = {whole} // {part} is {each}, and leaves {whole % part}: {part} x {each} = {part * each} of the {whole} are reached, the last {whole - part * each} by nobody; take a divisor of {whole}, or one more part with a bound",
             )
     return ()
+
+
+def _beyond(folded: str) -> tuple[str, ...]:
+    """That an offset which the text names lies behind all elements of what it says to have few."""
+    at, room = _AT.search(folded), _ROOM.search(folded)
+    where, count = (int(one["count"].replace(",", "")) if one else 0 for one in (at, room))
+    return (
+        (
+            f"an offset of {where:,} elements is an index beyond a tensor or tile of {count:,}: take the offset within the tile, not within the whole tensor",
+        )
+        if where >= count > 0
+        else ()
+    )

@@ -34,7 +34,6 @@ _NONE, _REFUSED = "ask", "build"
 _REFUSES = re.compile(
     r"(?i)\b(?:fail(?:s|ed|ing)?|refus\w+|reject\w+|error|asserts?|assertion|unsupported|cannot|can't|(?:does|do|did|will|would)(?: not|n't) (?:compile|build|work|accept|support)\w*|not (?:supported|allowed|possible))\b"
 )
-_UNORDERED = ("hang", "slow")
 _LEFT_WAITING = ("release", "stores", "init")
 _OF_LAYOUT = re.compile(
     r"(?i)swizzl|\blayout|\bstride|transpos|permut|\bmajor\b|multicast|descriptor (?:field|offset)|\bLBO\b|elect"
@@ -98,28 +97,37 @@ def kind(entry: Known | None, text: str = "") -> str:
     return next(told, _REFUSED if _REFUSES.search(text) else _NONE)
 
 
-def ordered(text: str, entry: Known) -> str:
-    """The law of the two accesses that a person's text names, where its symptom may follow from their order; "" where none is."""
-    order = None if entry.level == ELSEWHERE or kind(entry, text) in _UNORDERED else orders.told(text)
-    return str(order) if order else ""
+class Told(NamedTuple):
+    """What a text says of its cause itself, with what its code decides; and the laws that it calls for, the likeliest first.
 
-
-def told(text: str, entry: Known | None = None, about: str = "", *, lawless: bool = False) -> tuple[str, ...]:
-    """What is told of a person's text beside the symptom of its entry: what it says of the cause itself, what its code decides, and the laws.
-
-    `about` are the words by which the entry was found; no law is told of one that is `lawless`.
+    `order` says that the first of them is the law of two accesses that the text names.
     """
-    said = (f"the text itself says: {one}" for one in claims(text))
-    lawless |= bool(
-        entry and (entry.level == ELSEWHERE or (ordered(text, entry) and not _OF_LAYOUT.search(text)))
-    )
-    found = [] if lawless else find(text, kind(entry, text))
-    order = orders.told(text) if entry and not lawless and kind(entry, text) == "hang" else None
-    if order and order.first in _LEFT_WAITING:  # what a slot holds decides who comes to the next barrier
-        found = [order, *found[: MOST - 1]]
-    if not found and not lawless and entry and entry.level == UNKNOWN:
-        found = nearest(text, about)
-    return (*said, *snippets.facts(text), *map(str, found))
+
+    own: tuple[str, ...] = ()
+    laws: tuple[str, ...] = ()
+    order: bool = False
+
+
+def told(text: str, entry: Known | None = None, about: str = "", *, lawless: bool = False) -> Told:
+    """What is told of a person's text beside the symptom of its entry.
+
+    Of two accesses that the text names it is the law of their order, where the symptom may follow from it, or what a slot that
+    is not free decides. `about` are the words by which the entry was found; no law is told of one that is `lawless`.
+    """
+    own = (*(f"the text itself says: {one}" for one in claims(text)), *snippets.facts(text))
+    if lawless or (entry and entry.level == ELSEWHERE):
+        return Told(own)
+    symptom = kind(entry, text)
+    order = orders.told(text) if entry and symptom != "slow" else None
+    if symptom == "hang" and order and order.first not in _LEFT_WAITING:
+        order = None  # what a slot holds decides who comes to the next barrier
+    alone = order and symptom != "hang" and not _OF_LAYOUT.search(text)
+    found = [] if alone else find(text, symptom)
+    if order:
+        found = [*(found[:1] if symptom == "hang" else ()), order, *found[1:]][:MOST]
+    if not found and entry and entry.level == UNKNOWN:
+        return Told((*own, *map(str, nearest(text, about))))
+    return Told(own, tuple(map(str, found)), bool(order and found[0] is order))
 
 
 class Said(NamedTuple):
@@ -143,11 +151,11 @@ def _said(text: str) -> Said:
     )
 
 
-def beside(text: str, entry: Known) -> tuple[str, ...]:
+def beside(text: str, entry: Known) -> Told:
     """What a short text with a printed error says beside it: what its code decides, and the law of its other words, if they are plain."""
     if len(text) > _NOTE:
-        return ()
-    return (*snippets.facts(text), *map(str, find(text, kind(entry, text), _PLAIN)[:1]))
+        return Told()
+    return Told(snippets.facts(text), tuple(map(str, find(text, kind(entry, text), _PLAIN)[:1])))
 
 
 def find(text: str, symptom: str, fewest: float = _FEWEST) -> list[Law]:

@@ -23,6 +23,7 @@ from layoutcheck.catalogue import (
     reasons,
     refused,
     snippets,
+    spoken,
     steps,
     symptoms,
     tables,
@@ -251,19 +252,13 @@ def _of_prose(
     if owner and owners.compiles(owner) and folding.OF_DSL.search(folded):
         owner = None  # which the writer compares the DSL with
     whose = (f"the text names {owner.name}: of its own kernels {owner.project} answers",) if owner else ()
-    told = (
-        ()
-        if first[0] is symptoms.DEBUGGER
-        else laws.told(text, first[0], first[1].groupdict().get("said") or "")
+    told = laws.told(
+        text, first[0], first[1].groupdict().get("said") or "", lawless=first[0] is symptoms.DEBUGGER
     )
-    facts = (
-        *answer.facts,
-        *symptoms.read(folded, symptom is not None),
-        *whose,
-        *told,
-        *(named.documented(text) if first[0] in tables.TOPICS else ()),
-        *symptoms.layouts(folded),
-    )
-    ordered = laws.ordered(text, first[0])
-    lawless = first[0] in tables.TOPICS and not facts
-    return replace(answer, facts=facts, cause=ordered or (_LAWLESS if lawless else answer.cause))
+    documented = named.documented(text) if first[0] in tables.TOPICS else ()
+    behind = (*documented, *symptoms.layouts(folded))
+    facts = (*answer.facts, *symptoms.read(folded, symptom is not None), *whose)
+    if first[0] in tables.TOPICS and not (facts or behind or any(told)):
+        answer = replace(answer, cause=_LAWLESS)
+    answer = spoken.led(replace(answer, quote=spoken.quoted(folded, first[1]), facts=facts), told, folded)
+    return replace(answer, facts=(*answer.facts, *behind))

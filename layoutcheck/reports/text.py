@@ -68,7 +68,8 @@ def _explained(outcome: Explained, style: Style) -> list[str]:
     lines = _headline(outcome.verdict, main, answer.title, style)
     if answer.place:
         lines.append(style(f"  --> {answer.place}", "blue"))
-    lines += ["", *style.wrap(f"said: {answer.quote}", "    ", "  "), "", *style.wrap(answer.cause, "  ")]
+    lines += ["", *style.wrap(f"said: {answer.quote}", "    ", "  ")] if answer.quote else []
+    lines += ["", *style.wrap(answer.cause, "  ")]
     if answer.facts:
         lines += [
             "",

@@ -386,7 +386,8 @@ def test_a_name_of_a_staged_branch_is_told_as_one(text: str) -> None:
     ],
 )  # fmt: skip
 def test_the_law_of_a_barriers_count_and_of_an_operand_in_tensor_memory(text: str, law: str) -> None:
-    assert any(law in one for one in answers(text)[0].facts)
+    (found, *_) = answers(text)
+    assert any(law in one for one in (found.cause, *found.facts))
 
 
 def test_a_log_of_one_kind_of_error_longer_than_is_read_whole_has_its_answer() -> None:
