@@ -35,6 +35,7 @@ _OF_COUNTERS = ("ncu.uncoalesced-shared", "ncu.wavefronts")
 _MOST_LAYOUTS = 6
 MOST_QUOTED = 300  # characters
 _MARGIN = re.compile(r" ?={5,}(?: ?={5,})* ?")  # of compute-sanitizer's lines
+_FENCE = " ```"  # of Markdown, where the paste of a message ends
 _UNFILLED = re.compile(r" \(\)|[:,] ?$")  # what a group that did not match leaves
 _GROUP = re.compile(r"\{(\w+)\}")
 
@@ -63,7 +64,7 @@ def of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place:
     title, cause, remedy = (_filled(part, parts) for part in (entry.title, entry.cause, entry.remedy))
     return Answer(
         entry,
-        title,
+        title.partition(_FENCE)[0],
         cause,
         _of_script(remedy.removeprefix(". ").rstrip(". "), where),
         _quoted(said),
@@ -150,7 +151,7 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
 
 def _quoted(said: str) -> str:
     """What is recognised, without the margins of compute-sanitizer, cut at a word where it is long."""
-    plain = _MARGIN.sub("; ", said).strip("=; ")
+    plain = _MARGIN.sub("; ", said.partition(_FENCE)[0]).strip("=; ")
     return shortened(plain, MOST_QUOTED)
 
 
@@ -160,7 +161,8 @@ def shortened(said: str, most: int) -> str:
 
 
 def _headed(title: str) -> str:
-    """The title without the template arguments that it was cut in: `GemmUniversal<...>`."""
+    """The title without what stands behind a fence of code, and the template arguments that it was cut in: `GemmUniversal<...>`."""
+    title = title.partition(_FENCE)[0]
     opened: list[int] = []
     for at, letter in enumerate(title):
         if letter == "<" and at and (title[at - 1].isalnum() or title[at - 1] == "_"):

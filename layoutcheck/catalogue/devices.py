@@ -34,6 +34,7 @@ _TILE = re.compile(
 _STAGES = re.compile(r"(?i)\b(?:num_?|k)?stages? ?[=:]? ?([0-9]{1,2})\b|\b([0-9]{1,2})[- ]stages?\b")
 _TYPE = re.compile(rf"(?i)\b(?:{'|'.join(TYPES)})")
 _ARCH = re.compile(r"(?i)\bsm_?([0-9]{2,3})")
+_FIRST_OF_A = 90  # whose targets have the suffix a
 _FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
 _OLDER = {"P100": 60, "P40": 61, "P4": 61, "M60": 52, "M40": 52, "K80": 37, "K40": 35}  # before what CuTe runs on [developer.nvidia.com/cuda-gpus]  # fmt: skip
 _SHARED = re.compile(
@@ -101,6 +102,19 @@ def too_old(folded: str) -> tuple[str, ...]:
         if old
         else ()
     )
+
+
+def guarded(macro: str, folded: str) -> str:
+    """For which target the text's GPU is compiled so that it has what a guard of CUTLASS stands around; "" where it names no GPU."""
+    gpu, said = _gpu(folded)
+    if not gpu:
+        return ""
+    target = arch.Arch(gpu, "a" if gpu >= _FIRST_OF_A else "")
+    need = next((need for words, need in arch.GUARDS.items() if words in macro), arch.EVERYWHERE)
+    if not arch.has(target, need):
+        return f"The GPU is sm_{gpu} ({said}), which has no such instruction under any target: take a kernel that is made for it"
+    plain = str(target).removeprefix("sm_")
+    return f"The GPU is sm_{gpu} ({said}): compile for its own target, -gencode arch=compute_{plain},code=sm_{plain}"
 
 
 def built(folded: str) -> tuple[str, ...]:

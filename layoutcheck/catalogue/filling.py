@@ -18,6 +18,7 @@ from layoutcheck.catalogue import (
     cpp_types,
     cutlass_parts,
     demands,
+    devices,
     dsl_names,
     dsl_objects,
     folding,
@@ -79,6 +80,9 @@ def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> N
         groups["project"] = named.project
         if "tool" in groups and named.name:
             groups["tool"] = named.name
+
+
+_EACH_TARGET = "Compile for the architecture that the instruction's or the macro's name has, if it is the GPU's: -gencode arch=compute_89,code=sm_89 for SM89, and with the suffix a from SM90 on: compute_90a,sm_90a (H100), 100a (B200), 120a (RTX 50 and PRO, which have SM90's TMA)"
 
 
 def _moved(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
@@ -180,6 +184,11 @@ def _of_assertion(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
     return {**found, "cause": " ".join(filter(None, (false, told)))}
 
 
+def _of_guard(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Of an instruction that a guard took out: the target of the GPU that the text names, else the one of each name."""
+    return {"help": devices.guarded(groups.get("macro", ""), folded) or _EACH_TARGET}
+
+
 def _of_words(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a message that tells its cause itself."""
     said = groups.get("said", "")
@@ -246,6 +255,7 @@ WAYS: dict[str, Callable[[Groups, tuple[str, ...], str], Groups]] = {
     "file": _of_file,
     "template": _of_template,
     "assertion": _of_assertion,
+    "guard": _of_guard,
     "words": _of_words,
     "step": _of_step,
     "condition": _of_condition,

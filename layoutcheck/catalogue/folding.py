@@ -103,20 +103,32 @@ _ORDINARY = re.compile(
 
 
 # What a program prints because of an error, and warnings of its packages: neither says what is wrong.
+_LEFT_OPEN = re.compile(r"(?m)^[^\n]{0,200}\bdestroy_process_group\(\) was not called[^\n]*$")
 _BESIDE = re.compile(
-    r"(?m)^[^\n]{0,200}\bdestroy_process_group\(\) was not called[^\n]*$|^ninja: build stopped[^\n]*$"
-    r"|^[^\s:]+\.py:[0-9]+: (?:Future|Deprecation|User|Runtime|Pending\w+)Warning: [^\n]*(?:\n[ \t]+[^\n]*)?$"
-    r"|^(?:=+ short test summary info =+|FAILED \S+::\S+(?: - \w+)?|=+ [0-9]+ failed[^\n]*=+)$"
+    r"(?m)^[^\s:]+\.py:[0-9]+: (?:Future|Deprecation|User|Runtime|Pending\w+)Warning: [^\n]*(?:\n[ \t]+[^\n]*)?$"
+    r"|^(?:=+ short test summary info =+|FAILED \S+::\S+(?: - \w+)?|=* ?[0-9]+ (?:failed|passed)\b[^\n]*)$"
+    r"|^terminate called after throwing an instance of '[^'\n]*'\n\s*what\(\):\s+CUDA error$|^Aborted(?: \(core dumped\))?$"
 )
+_OF_A_BUILD = re.compile(
+    r"(?m)^(?:ninja: build stopped[^\n]*|subprocess\.CalledProcessError: [^\n]*|RuntimeError: Error compiling objects for extension)$"
+)
+_BUILDS = re.compile(r"(?i)\bbuil[dt]\w*|\bcompil\w+|\binstall\w*|\bpip\b|\bsetup\.py")
 _FEWEST = 8  # words of a line that says something by itself
 _SAYING = re.compile(
-    rf"(?m)^(?!\s*(?:File \"|Traceback|FAILED|\S+/)).*?(?:\b[A-Za-z]{{2,}}\b[^\w\n]+){{{_FEWEST}}}"
+    rf"(?m)^(?!\s*(?:File \"|Traceback|FAILED|\S+/))(?:[^\n]*?\b[A-Za-z]{{2,}}\b){{{_FEWEST}}}"
 )
+_FRAMES = re.compile(r"(?m)^Traceback [^\n]*\n(?:[ \t]+[^\n]*\n)+(?=[a-zA-Z])")
+_RAISED = re.compile(r"(?m)^[\w.]*(?:Error|Exception|Interrupt|Exit|Warning)\b")
 
 
 def alone(text: str) -> str:
     """A short text without what only follows from its error, and warnings beside it, where it says something by itself."""
-    rest = _BESIDE.sub("", text) if len(text) < HEAD else text
+    if len(text) >= HEAD:
+        return text
+    text = rest if WRONG.search(rest := _LEFT_OPEN.sub("", text)) or _SAYING.search(rest) else text
+    rest = _BESIDE.sub("", text)
+    rest = rest if _BUILDS.search(without := _OF_A_BUILD.sub("", rest)) else without
+    rest = rest if _RAISED.search(rest) else _FRAMES.sub("", rest)  # above a person's sentence
     return rest if _SAYING.search(rest) else text
 
 

@@ -20,6 +20,7 @@ MOST = 3
 _LONGEST = 6000  # characters of a text that are read
 _FEWEST = 1.5  # weight of a law that is told
 _PLAIN, _NOTE = 3.5, 1200  # weight of one that is told beside a printed error; characters of a short text
+_LEADS = 2.3  # weight of one that is told before what the symptom may have for causes
 _DETAILED = 0.5  # weight of the details that it needs, where any law has some
 _FEWEST_WORDS = 2  # of the text that speak for it, each for itself
 _NEAREST = 2
@@ -100,11 +101,13 @@ def kind(entry: Known | None, text: str = "") -> str:
 class Told(NamedTuple):
     """What a text says of its cause itself, with what its code decides; and the laws that it calls for, the likeliest first.
 
-    `order` says that the first of them is the law of two accesses that the text names.
+    `leads` says that the first fits well enough to be told before all else, `order` that it is the law of two accesses that the
+    text names.
     """
 
     own: tuple[str, ...] = ()
     laws: tuple[str, ...] = ()
+    leads: bool = False
     order: bool = False
 
 
@@ -122,12 +125,17 @@ def told(text: str, entry: Known | None = None, about: str = "", *, lawless: boo
     if symptom == "hang" and order and order.first not in _LEFT_WAITING:
         order = None  # what a slot holds decides who comes to the next barrier
     alone = order and symptom != "hang" and not _OF_LAYOUT.search(text)
-    found = [] if alone else find(text, symptom)
+    weighed = [] if alone else _found(text, symptom)
+    found: list[Law | orders.Order] = [law for law, _ in weighed]
+    leads = symptom == _NONE or any(fit >= _LEADS for _, fit in weighed[:1])
     if order:
-        found = [*(found[:1] if symptom == "hang" else ()), order, *found[1:]][:MOST]
+        at = int(symptom == "hang" and leads)  # behind a law that the words name
+        found = [*found[:at], order, *found[at:]][:MOST]
     if not found and entry and entry.level == UNKNOWN:
         return Told((*own, *map(str, nearest(text, about))))
-    return Told(own, tuple(map(str, found)), bool(order and found[0] is order))
+    return Told(
+        own, tuple(map(str, found)), leads and found[0] is not order, bool(order and symptom != "hang")
+    )
 
 
 class Said(NamedTuple):
@@ -159,7 +167,12 @@ def beside(text: str, entry: Known) -> Told:
 
 
 def find(text: str, symptom: str, fewest: float = _FEWEST) -> list[Law]:
-    """The laws that a text calls for, the likeliest first; none where its words fit none well enough.
+    """The laws that a text calls for, the likeliest first; none where its words fit none well enough."""
+    return [law for law, _ in _found(text, symptom, fewest)]
+
+
+def _found(text: str, symptom: str, fewest: float = _FEWEST) -> list[tuple[Law, float]]:
+    """The laws that a text calls for, each with its weight.
 
     A text without details of any law, but with what one is about, calls for that one.
     """
@@ -180,10 +193,10 @@ def find(text: str, symptom: str, fewest: float = _FEWEST) -> list[Law]:
     return _best(detailed, fewest) or _best(named, fewest)
 
 
-def _best(fits: dict[Law, float], fewest: float) -> list[Law]:
-    """The laws that fit best, if well enough, the likeliest first."""
+def _best(fits: dict[Law, float], fewest: float) -> list[tuple[Law, float]]:
+    """The laws that fit best, if well enough, each with its weight, the likeliest first."""
     least = max(fewest, _SHARE * max(fits.values(), default=0.0))
-    return [law for law in sorted(fits, key=lambda law: -fits[law])[:MOST] if fits[law] >= least]
+    return [(law, fit) for law, fit in sorted(fits.items(), key=lambda one: -one[1])[:MOST] if fit >= least]
 
 
 def nearest(text: str, about: str) -> list[Law]:

@@ -15,6 +15,7 @@ _STOP = re.compile(r"(?<=[.!?]) (?=[\w'\"`(])|(?<=[\u3002\uff01\uff1f])")
 _PARTS = re.compile(r"(?<=[.;]) (?![^()]*\))")  # but within brackets
 _COMMAND = re.compile(r"(?:^| )(?:```|\$ |cmake |nvcc |pip |python3? |export |#include|[^ ]+ --?\w+[ =]).*")
 _FEWEST = 4  # words
+_AFTER = re.compile(r";(?= [A-Z`])")  # where what stood between is left out
 OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
 _SHOWN = {
     "hang": "each barrier's count, bytes and phase, and who arrives",
@@ -41,7 +42,7 @@ def led(answer: Answer, told: laws.Told, folded: str) -> Answer:
     """The answer, of a text with these laws, that leads with the first of them, unless numbers or its entry name a cause."""
     entry = answer.entry
     general = whose.without_cute(entry, entry.cause.partition("{")[0].strip(), folded)
-    leads = told.order or (is_open(answer) and not numbers(folded))
+    leads = told.order or (told.leads and is_open(answer) and not numbers(folded))
     ruled = bool(told.laws) and leads and general in answer.cause
     if not ruled:
         return replace(answer, facts=(*answer.facts, *told.own, *told.laws))
@@ -66,7 +67,7 @@ def _short(remedy: str) -> str:
         if sum(len(parts[one]) + 1 for one in {*kept, at}) > _ADVICE:
             break
         kept.add(at)
-    return " ".join(parts[at] for at in sorted(kept)).rstrip(";. ")
+    return _AFTER.sub(".", " ".join(parts[at] for at in sorted(kept))).rstrip(";. ")
 
 
 def quoted(folded: str, match: re.Match[str]) -> str:

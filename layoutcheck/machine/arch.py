@@ -122,6 +122,16 @@ EVERYWHERE = Needs(Arch(70))
 BLACKWELL_FORMS = Needs(Arch(100, "a"))  # every later architecture, as sm_100a, sm_103f, sm_120a, ...
 TENSOR_MEMORY = Needs(Arch(100, "a"), (10, 11))  # not the sm_120 family
 
+# Where CUTLASS keeps what a guard CUTE_ARCH_... stands around, by words of its name, the particular first:
+# what it calls SM90's every later target with a suffix has, but for wgmma [CUTLASS 4, cute/arch/config.hpp].
+GUARDS = {
+    "MMA_SM90A": Needs(Arch(90, "a"), (9,)),
+    "SM120": Needs(Arch(120), (12,)),
+    "TCGEN05": TENSOR_MEMORY,
+    "SM100": TENSOR_MEMORY,
+    "SM90": Needs(Arch(90, "a")),
+}
+
 # The architectures of a page or a message, in order.
 TARGETS = (
     "sm_80",

@@ -63,7 +63,7 @@ _COURTESY = re.compile(
     r"|\n\s*\n\s*(?:any (?:ideas?|help|hints?|suggestions?)|thanks?|thank you)\b[^\n]{0,60}\s*\Z"
 )
 _QUOTE = re.compile(r"(?:> ?)+(?!>)")  # of mail and GitHub, where nearly every line has it
-_QUOTED = re.compile(r"> ?[\w\[({=:'\"/*+-]")
+_QUOTED = re.compile(r"> *[\w\[({=:'\"/*+-]")
 _LOGGER = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
 
 # What terminals, test runners, loggers and CI systems put before a line; tried again until none fits.

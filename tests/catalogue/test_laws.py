@@ -80,7 +80,7 @@ def test_a_cause_that_is_denied_is_no_word_of_the_text() -> None:
 def test_what_a_short_text_says_beside_its_error_calls_for_a_law() -> None:
     fault = "CUDA error: an illegal instruction was encountered\n"
     (found,) = answers(f"{fault}// CUtensorMap passed by value without __grid_constant__, alignas(16)")
-    assert "__grid_constant__ const parameter" in found.cause
+    assert any("__grid_constant__ const parameter" in one for one in found.facts)
     (alone,) = answers(fault)
     assert alone.facts == ()
 

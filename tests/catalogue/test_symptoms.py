@@ -407,3 +407,58 @@ def test_a_project_is_named_once() -> None:
     )
     assert "Look at what Triton's kernel is given. Report it to triton-lang/triton" in told.remedy
     assert told.remedy.count("triton-lang/triton") == 1
+
+
+SPOKEN = "The epilogue writes sO with generic stores, __syncthreads, then a TMA store reads it: sometimes stale data."
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "[rank1]:[W1130 ProcessGroupNCCL.cpp:1496] Warning: destroy_process_group() was not called before exit",
+        "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error\nAborted (core dumped)",
+        "ninja: build stopped: subcommand failed.\nRuntimeError: Error compiling objects for extension",
+        "FAILED tests/test_k.py::test_copy[8] - RuntimeError\n1 failed, 3 passed in 12.31s",
+    ],
+)
+def test_what_only_follows_takes_no_answer_from_a_persons_sentence(beside: str) -> None:
+    (found, *_) = read_errors(f"{SPOKEN}\n{beside}\n")
+    assert isinstance(found, Answer)
+    assert found.cause.startswith("Threads write by the generic proxy")
+    assert found.quote == SPOKEN
+
+
+def test_a_law_leads_where_the_text_names_it_and_advice_is_short() -> None:
+    text = "My kernel deadlocks: inside the loop mbarrier.init(bar, 1), a TMA copy and wait(phase), and no arrive.expect_tx call."
+    (found, *_) = answers(text)
+    assert found.cause.startswith("A phase of an mbarrier ends when its pending arrivals")
+    assert "likely and not shown" in found.cause and "Where a library" not in found.remedy
+    assert len(found.remedy) <= 222
+
+
+def test_a_guard_is_answered_for_the_gpu_that_the_text_names() -> None:
+    text = "TMA Descriptor Prefetch without CUTE_ARCH_TMA_SM90_ENABLED"
+    assert "compute_90a" in answers(text)[0].remedy
+    own = answers(f"{text}\nbuilt with arch=compute_120 on an RTX 5090")[0].remedy
+    assert "compute_120a,code=sm_120a" in own and "90a" not in own
+    fence = "Attempting to use wgmma.fence without CUTE_ARCH_MMA_SM90A_ENABLED on an RTX 5090"
+    assert "no such instruction under any target" in answers(fence)[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("(cute.derefine of !cute.tile<\"N:1\"> -> !cute.tile<\"?:1\">) at cute.ceil_div(m, n)", "cute.derefine N:1 ?:1"),
+        ("Argument Storage: The DSL attempted to convert it into Dynamic Expression (aka MLIR values) but failed.", "argument Storage is a Python object"),
+        ("match the instruction requirement.\"\n\ncopy(copyA, gA, sA);", "partitioned as its instruction asks"),
+    ],
+)  # fmt: skip
+def test_a_message_that_is_cut_at_its_first_line_is_an_error(text: str, title: str) -> None:
+    (found, *_) = answers(text)
+    assert title in found.title and found.entry.level == "rejected"
+
+
+def test_an_offset_behind_all_elements_is_told() -> None:
+    text = "illegal memory access: the K row offset is 63 x 64 = 4032 elements and the K tile only has 4x64=256 elements"
+    (found, *_) = answers(text)
+    assert "4,032 elements is an index beyond a tensor or tile of 256" in found.cause
