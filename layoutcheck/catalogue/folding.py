@@ -112,7 +112,7 @@ _BESIDE = re.compile(
 _OF_A_BUILD = re.compile(
     r"(?m)^(?:ninja: build stopped[^\n]*|subprocess\.CalledProcessError: [^\n]*|RuntimeError: Error compiling objects for extension)$"
 )
-_BUILDS = re.compile(r"(?i)\bbuil[dt]\w*|\bcompil\w+|\binstall\w*|\bpip\b|\bsetup\.py")
+_BUILDS = re.compile(r"(?i)\bbuil[dt]\w*|\bcompil\w+|\binstall\w*|\bpip\b|\bsetup\.py|Traceback")
 _FEWEST = 8  # words of a line that says something by itself
 _SAYING = re.compile(
     rf"(?m)^(?!\s*(?:File \"|Traceback|FAILED|\S+/))(?:[^\n]*?\b[A-Za-z]{{2,}}\b){{{_FEWEST}}}"

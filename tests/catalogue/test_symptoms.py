@@ -10,6 +10,7 @@ import pytest
 
 from layoutcheck.catalogue import Answer, answers, figures
 from layoutcheck.catalogue.symptoms import is_prose, layouts
+from layoutcheck.errors import InputError
 from layoutcheck.reports.json import to_dict
 from layoutcheck.reports.outcome import Explained
 from layoutcheck.reports.report_shapes import schema
@@ -462,3 +463,11 @@ def test_an_offset_behind_all_elements_is_told() -> None:
     text = "illegal memory access: the K row offset is 63 x 64 = 4032 elements and the K tile only has 4x64=256 elements"
     (found, *_) = answers(text)
     assert "4,032 elements is an index beyond a tensor or tile of 256" in found.cause
+
+
+def test_the_end_of_a_build_stays_the_end_of_its_traceback() -> None:
+    frames = 'Traceback (most recent call last):\n  File "/usr/lib/python3/dist-packages/flashinfer/jit/cpp_ext.py", line 287, in run_ninja\n    subprocess.run(\n'
+    told = "Scheduler hit an exception of the first call, before any kernel of it runs\n"
+    end = "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1."
+    with pytest.raises(InputError, match="a build fails, and the text has only who noticed it"):
+        read_errors(f"{told}{frames}{end}\n")
