@@ -20,7 +20,8 @@ MOST = 3
 _LONGEST = 6000  # characters of a text that are read
 _FEWEST = 1.5  # weight of a law that is told
 _PLAIN, _NOTE = 3.5, 1200  # weight of one that is told beside a printed error; characters of a short text
-_LEADS = 2.3  # weight of one that is told before what the symptom may have for causes
+_LEADS = 3.0  # weight of one that is told before what the symptom may have for causes
+_CLEAR = 1.25  # and how many times that of the next: of two that fit alike either may be the one
 _DETAILED = 0.5  # weight of the details that it needs, where any law has some
 _FEWEST_WORDS = 2  # of the text that speak for it, each for itself
 _NEAREST = 2
@@ -127,7 +128,8 @@ def told(text: str, entry: Known | None = None, about: str = "", *, lawless: boo
     alone = order and symptom != "hang" and not _OF_LAYOUT.search(text)
     weighed = [] if alone else _found(text, symptom)
     found: list[Law | orders.Order] = [law for law, _ in weighed]
-    leads = symptom == _NONE or any(fit >= _LEADS for _, fit in weighed[:1])
+    first, second = (*(fit for _, fit in weighed), 0.0, 0.0)[:2]
+    leads = symptom == _NONE or first >= max(_LEADS, _CLEAR * second)
     if order:
         at = int(symptom == "hang" and leads)  # behind a law that the words name
         found = [*found[:at], order, *found[at:]][:MOST]

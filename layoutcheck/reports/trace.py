@@ -167,7 +167,7 @@ def _told(one: TraceFailure) -> _Told:
     if not known:
         return _Told("LC100", "the compiler does not compile this kernel", (words,))
     first = known[0]
-    quote = words if len(words) <= _MOST_WORDS else first.quote
+    quote = words if len(words) <= _MOST_WORDS else first.quote or words[:_MOST_WORDS]
     parts = [f"said: {quote}", first.cause, *(f"found: {fact}" for fact in first.facts)]
     return _Told(first.entry.rule or "LC100", first.title, (*parts, f"what helps: {first.remedy}."))
 
