@@ -41,7 +41,7 @@ from layoutcheck.order.read_swizzled import read_swizzled
 from layoutcheck.order.recorder import TooManyEvents
 from layoutcheck.order.register_limits import register_limits
 from layoutcheck.order.replays import Replays
-from layoutcheck.order.runs import SURPRISES, Run, runs
+from layoutcheck.order.runs import SURPRISES, Run, left_over, runs
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.tensor_memory import tensor_memory
 from layoutcheck.order.trips import left_out, trips
@@ -134,12 +134,13 @@ def _kernel(
         _lanes(kernel, replays)
         if any(one.within for one in kernel.meanings.values()) or _crowded(kernel, budget):
             replays.unchecked |= set(_never(kernel))
-            _all_runs(kernel, module, replays, assumed)
+            shorter = _all_runs(kernel, module, replays, assumed)
             if assumed and alone and not replays.problem:
                 _called_runs(kernel, calls, replays)
             _last_runs(kernel, calls, replays)
             if not replays.problem:
                 _notes(kernel, replays, calls)
+                _left_over(kernel, replays, shorter)
             replays.unchecked |= set(_unreached(kernel, replays.met))
     except OutOfTime:
         late = f"the time budget of {budget.seconds:g} s was used up"
@@ -182,9 +183,14 @@ def _lanes(kernel: WatchedKernel, replays: Replays) -> None:
         replays.unchecked.add("shuffles and ldmatrix in branches of some lanes: it takes too long")
 
 
-def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, assumed: set[str]) -> None:
-    """Replay every run; those with other numbers while nothing is wrong, and for a limited time."""
-    began = 0.0
+def _all_runs(
+    kernel: WatchedKernel, module: TracedModule, replays: Replays, assumed: set[str]
+) -> dict[str, Run]:
+    """Replay every run; those with other numbers while nothing is wrong, and for a limited time.
+
+    The first run in place of a longer one, by what is said of that.
+    """
+    began, shorter = 0.0, dict[str, Run]()
     for run in runs(kernel, replays.budget):
         if run.first:
             assumed |= {sentence for block in run.blocks for sentence in block.assumed}
@@ -198,17 +204,30 @@ def _all_runs(kernel: WatchedKernel, module: TracedModule, replays: Replays, ass
                 replays.tell(never_written(kernel, run.blocks, module, replays.transfers))
                 replays.trips.append(trips(run.blocks))
             if run.usual is not None and (fewer := left_out(run.usual, run.blocks)) is not None:
-                replays.unchecked.add(f"all {fewer[0]:,} turns of its loops: {fewer[1]} are followed")
+                shorter.setdefault(f"all {fewer[0]:,} turns of its loops: {fewer[1]} are followed", run)
+                replays.unchecked |= shorter.keys()
             if replays.problem:  # of the kernel as it is launched: nothing takes it back
-                return
+                return shorter
             continue
         began = max(began, replays.budget.left())
         told = replays.problem or any(f.severity == "wrong" for f in replays.kept())
         if told or began - replays.budget.left() > TRIPS_SECONDS:
-            return
+            break
         replays.trips.append(trips(run.blocks))
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
             _replayed(kernel, replays, run)
+    return shorter
+
+
+def _left_over(kernel: WatchedKernel, replays: Replays, shorter: dict[str, Run]) -> None:
+    """Replay what shorter runs left out, while nothing is wrong; what is said of these goes with it."""
+    if any(one.severity == "wrong" for one in replays.kept()):
+        return
+    with contextlib.suppress(OutOfTime, TooManyEvents):
+        for said, one in shorter.items():
+            for run in left_over(one, replays.budget):
+                _replayed(kernel, replays, run)
+                replays.unchecked.discard(said)
 
 
 def _replayed(kernel: WatchedKernel, replays: Replays, run: Run) -> None:

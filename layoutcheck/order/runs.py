@@ -78,7 +78,8 @@ class Run:
 
     `first` says that the kernel is launched as it is, `given` that contents of memory are, `only` that there
     is no such run without them, `alike` that all extents have one number, so that loops that belong together
-    turn as often. `usual` is the same with the usual numbers, where they are fewer here. `empty` says that
+    turn as often. `usual` is the same with the usual numbers, where they are fewer here; `whole` the kernel
+    with these, if they are followed in the end, too: not where integers alone are fewer. `empty` says that
     all integers are 0.
     """
 
@@ -89,6 +90,7 @@ class Run:
     alike: bool = True
     only: bool = False
     usual: list[Watched] | None = None
+    whole: WatchedKernel | None = None
     empty: bool = False
 
     @property
@@ -139,6 +141,12 @@ def runs(kernel: WatchedKernel, budget: Budget) -> Iterator[Run]:
     except OutOfTime:
         if budget.left() <= 0:
             raise
+
+
+def left_over(run: Run, budget: Budget) -> Iterator[Run]:
+    """The runs with the usual numbers, in place of which one with fewer was followed. Raises OutOfTime."""
+    if run.whole is not None:
+        yield from _of(replace(run.cluster, kernel=run.whole, budget=budget), True, run.usual)
 
 
 def _lean(kernel: WatchedKernel, run: Run) -> WatchedKernel:
@@ -192,22 +200,24 @@ def _shorter(usual: Cluster, blocks: list[Watched]) -> list[Run]:
     Of far too many, the numbers of most turns that bring less. Loads must still be in loops that turn again.
     """
     many, kernel = _events(blocks), usual.kernel
-    tried: list[list[tuple[Extent, int]]] = []
+    tried: list[tuple[list[tuple[Extent, int]], WatchedKernel | None]] = []
     if many > MANY_EVENTS and with_integers(kernel):
-        tried.append([(None, FEW_TURNS)])
+        tried.append(([(None, FEW_TURNS)], None))
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         if many > TOO_MANY:
-            tried.append(sorted(variations(kernel, blocks[0], usual.budget), key=itemgetter(1), reverse=True))
-    found = list[tuple[Run, Iterator[Run]]]()
-    for each in tried:
+            small = variations(kernel, blocks[0], usual.budget)
+            tried.append((sorted(small, key=itemgetter(1), reverse=True), kernel))
+    found = list[tuple[Run, Iterator[Run], WatchedKernel | None]]()
+    for each, whole in tried:
         with contextlib.suppress(*SURPRISES, ArithmeticError):
-            less = (_begun(usual, numbers) for numbers in each)
-            found += itertools.islice((one for one in less if one and _fits(one[0].blocks, many)), 1)
+            less = filter(None, (_begun(usual, numbers) for numbers in each))
+            fitting = ((*one, whole) for one in less if _fits(one[0].blocks, many))
+            found += itertools.islice(fitting, 1)
     if not found:
         return []
-    first, others = max(found, key=lambda one: trips(one[0].blocks))
+    first, others, whole = max(found, key=lambda one: trips(one[0].blocks))
     with contextlib.suppress(*SURPRISES, ArithmeticError):
-        return [replace(run, usual=blocks) for run in (first, *others)]
+        return [replace(run, usual=blocks, whole=whole) for run in (first, *others)]
     return []
 
 
@@ -265,8 +275,8 @@ def _varied(cluster: Cluster) -> Iterator[Run]:
         yield from _of(replace(cluster, token=token), False)
 
 
-def _of(cluster: Cluster, first: bool) -> Iterator[Run]:
-    blocks = cluster.watch()
+def _of(cluster: Cluster, first: bool, known: list[Watched] | None = None) -> Iterator[Run]:
+    blocks = cluster.watch() if known is None else known
     if not any(event.guess for block in blocks for event in block.events):
         yield Run(blocks, cluster, first)
         given = followed(blocks, cluster.watch)
