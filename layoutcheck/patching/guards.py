@@ -20,6 +20,7 @@ from layoutcheck.patching.edit import Candidate, Edit, indent_of
 from layoutcheck.patching.predicates import STRATEGY, names_of
 from layoutcheck.patching.program import COPIES, Program, Site
 from layoutcheck.patching.state import BAD, Edited, Place, State
+from layoutcheck.sources.mlir import each_once
 from layoutcheck.sources.traced import KernelFinding, Trace
 from layoutcheck.syntax import name_of
 
@@ -164,10 +165,19 @@ class _At(NamedTuple):
             if last < 0:
                 return []
         inner = [node for one in taken for node in ast.walk(one)]
-        calls = [name_of(node) for node in inner if isinstance(node, ast.Call)]
-        together = any(name in COPIES or _TOGETHER.search(name) for name in calls)
+        together = any(name in COPIES or _TOGETHER.search(name) for name in self._called(inner))
         ends = any(isinstance(node, _LEAVES) for node in inner)
         return [] if together or ends or self._loses(taken, lines, bound & before) else taken
+
+    def _called(self, nodes: list[ast.AST]) -> Iterator[str]:
+        """The functions that are called, and those that the file's own ones call."""
+        names = [name_of(node) for node in nodes if isinstance(node, ast.Call)]
+        for name in each_once(names):
+            yield name
+            if name:
+                names += [
+                    name_of(one) for one in self.source.calls() if self.source.scope_of(one).name == name
+                ]
 
     def _loses(self, taken: list[ast.stmt], lines: Sequence[int], older: set[str]) -> bool:
         """Whether something else is not done where the statements are not.

@@ -130,6 +130,18 @@ def test_a_value_of_an_earlier_turn_that_nobody_reads_is_no_loss() -> None:
     assert "            x = a[i]\n            c[i] = x\n" in first and "element_type" not in first
 
 
+def test_a_function_that_waits_for_other_threads_stays_outside() -> None:
+    text = (
+        ADD.replace("x + 1.0", "turned(x)")
+        + "def turned(v):\n    return again(v)\ndef again(v):\n    {}\n    return v\n"
+    )
+    around = "        y = turned(x)"
+    made = [
+        edits(text.format(one), found(4), found(7, "writes")) for one in ("f(v)", "cute.arch.sync_threads()")
+    ]
+    assert around in made[0][0] and not any(around in one for one in made[1])
+
+
 def test_a_value_that_is_read_elsewhere_gets_its_zero_before() -> None:
     text = ADD.replace("a[i]  # first", "(a[i] + b[i]).to(cutlass.Float32) * s[0]").replace(
         "y = ", "arrive(); y = "
