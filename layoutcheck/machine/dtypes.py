@@ -27,6 +27,7 @@ FLOATS = {
     "f8E4M3FN": 8, "f8E5M2": 8, "f8E4M3B11FNUZ": 8, "f8E4M3": 8, "f8E8M0FNU": 8,
     "f6E2M3FN": 6, "f6E3M2FN": 6, "f4E2M1FN": 4,
 }  # fmt: skip
+SHOWN = (*FLOATS, "i8", "i32")  # what a shell completes
 
 # The DSL's Python class of each type.
 CLASSES = {
