@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from layoutcheck import order
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.order import check_module, early, recorder
-from layoutcheck.order.budget import Budget
+from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import run
 from layoutcheck.order.events import kernels, line_up
 from layoutcheck.order.likeness import likeness
 from layoutcheck.order.meaning import Meaning
-from layoutcheck.order.runs import runs
+from layoutcheck.order.runs import Cluster, Run, left_over, runs
 from layoutcheck.order.trips import left_out, outline, turning
 from layoutcheck.order.watched import Event, Watched
 from layoutcheck.sources.mlir import Operation, Value, parse
@@ -236,3 +237,29 @@ def test_turns_that_are_left_out_are_those_of_any_loop(
         return found
 
     assert left_out([block(usual)], [block(now)]) == left
+
+
+@pytest.mark.parametrize(("wrong", "late"), [(False, False), (True, False), (False, True)])
+def test_what_a_shorter_run_left_out_follows_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, wrong: bool, late: bool
+) -> None:
+    """Of the usual numbers, in the blocks that were evaluated; while nothing is wrong and there is time."""
+    (kernel,) = kernels(LOOPS.replace("4096", "3"))
+    budget, said, taken = Budget(60), "all 512 turns of its loops: 9 are followed", list[list[Watched]]()
+    whole = [kernel.watch(budget=budget)]
+    short = Run([], Cluster(kernel, 0, budget), True, usual=whole, whole=kernel)
+    found = [SimpleNamespace(severity="wrong")] if wrong else []
+
+    def take(one: Run) -> None:
+        taken.append(one.blocks)
+        if late:
+            raise OutOfTime
+
+    monkeypatch.setattr(order, "tensor_memory", lambda *_: [])
+    replays: Any = SimpleNamespace(
+        kept=lambda: found, budget=budget, unchecked={said, "else"}, take=take, tell=lambda _: None
+    )
+    order._left_over(kernel, replays, {said: short})
+    assert taken == ([] if wrong else [whole])
+    assert replays.unchecked == ({said, "else"} if wrong or late else {"else"})
+    assert list(left_over(replace(short, whole=None), budget)) == []  # fewer integers alone
