@@ -484,3 +484,18 @@ def test_no_law_leads_where_two_fit_alike() -> None:
     )
     found = answers(text)[0]
     assert "do not show that it is so here" not in found.cause
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("my cute kernel: warp out of range address", "cuda.out-of-range"),
+        ("my cute kernel: CUDA Exception: Warp Out-of-range Address", "cuda.out-of-range"),
+        ("my cute kernel: out of range shared or local address", "sanitizer.shared-range"),
+        ("my cute kernel ends with a misaligned shared or local address", "sanitizer.shared-misaligned"),
+        ("my cute kernel: Warp Illegal Address", "cuda.illegal-access"),
+    ],
+)
+def test_a_message_is_known_as_people_write_it(text: str, name: str) -> None:
+    """Without hyphens, in lower case: the memory that is named decides, so that no global allocation is spoken of."""
+    assert answers(text)[0].entry.name == name
