@@ -24,6 +24,11 @@ def argument_of(call: ast.Call, keyword: str | None, position: int | None = None
     return None if any(isinstance(one, ast.Starred) for one in head) else head[-1]
 
 
+def spans(node: ast.stmt | ast.expr, line: int) -> bool:
+    """Whether a line is one of a statement's or an expression's."""
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
 def words_of(name: ast.expr) -> list[str]:
     """`a.b.c` as its words; [] for anything else."""
     if isinstance(name, ast.Attribute):

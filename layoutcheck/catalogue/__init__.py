@@ -70,9 +70,8 @@ def _addressed(answer: Answer, folded: str) -> Answer:
     if out and answer.entry.level != CLEAN and not _OUT_OF_MEMORY.search(f"{answer.title} {answer.quote}"):
         answer = replace(answer, facts=(_MEMORY_FIRST.format(said=out[0]), *answer.facts))
     figures_say = spoken.numbers(folded) if answer.entry.level != CLEAN else ()
-    if figures_say and (
-        answer.entry.general or answer.entry.name in whose.FAULTS
-    ):  # which has no cause of its own
+    causeless = answer.entry.general or answer.entry.name in whose.FAULTS
+    if figures_say and causeless:
         cause = "" if spoken.is_open(answer) else f" {answer.cause.removeprefix(SENTENCES['OPEN']).lstrip()}"
         answer = replace(answer, cause=f"The text's numbers say: {'; '.join(figures_say)}.{cause}")
     elif figures_say:
@@ -138,11 +137,9 @@ def _by_statement(paste: Paste) -> list[Answer]:
 
 def _by_entries(paste: Paste) -> list[Answer]:
     """The entries that stand."""
-    return (
-        _of_entries(paste.standing, paste.where, paste.text, paste.folded, paste.place)
-        if paste.standing
-        else []
-    )
+    if not paste.standing:
+        return []
+    return _of_entries(paste.standing, paste.where, paste.text, paste.folded, paste.place)
 
 
 def _by_demand(paste: Paste) -> list[Answer]:

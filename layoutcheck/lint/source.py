@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from layoutcheck.lint.scopes import Call, Function, Scope, Test, assign
 from layoutcheck.lint.text import parsed
-from layoutcheck.syntax import words_of
+from layoutcheck.syntax import spans, words_of
 
 COPIES = ("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call")
 
@@ -76,7 +76,7 @@ class Source:
         for scope in self.scopes[1:]:
             node = scope.node
             if not isinstance(node, ast.Lambda | ast.Module):
-                found = scope if node.lineno <= line <= (node.end_lineno or node.lineno) else found
+                found = scope if spans(node, line) else found
         return found
 
     @cached_property

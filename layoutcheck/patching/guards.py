@@ -22,7 +22,7 @@ from layoutcheck.patching.program import COPIES, Program, Site
 from layoutcheck.patching.state import BAD, Edited, Place, State
 from layoutcheck.sources.mlir import each_once
 from layoutcheck.sources.traced import KernelFinding, Trace
-from layoutcheck.syntax import name_of
+from layoutcheck.syntax import name_of, spans
 
 VERDICT = "in bounds"
 _TITLE = f"{STRATEGY}: what has coordinates outside of the tensor is not accessed"
@@ -126,13 +126,9 @@ def _place(finding: KernelFinding) -> Place:
     return where.file, where.line
 
 
-def _spans(node: ast.stmt, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or node.lineno)
-
-
 def _leaves(node: ast.stmt, lines: Iterable[int]) -> bool:
     """Whether a statement accesses elements outside of a tensor; `lines` are those that do."""
-    return any(_spans(node, line) for line in lines)
+    return any(spans(node, line) for line in lines)
 
 
 class _At(NamedTuple):
@@ -161,7 +157,7 @@ class _At(NamedTuple):
             further = max((one.lineno for one in reads if one.lineno not in span), default=0)
             if not further:
                 break
-            last = next((n for n, one in enumerate(self.suite) if n > last and _spans(one, further)), -1)
+            last = next((n for n, one in enumerate(self.suite) if n > last and spans(one, further)), -1)
             if last < 0:
                 return []
         inner = [node for one in taken for node in ast.walk(one)]
@@ -211,7 +207,7 @@ class _At(NamedTuple):
             return True
         given = [one.lineno for one in uses if isinstance(one.ctx, ast.Store)]
         for loop in (one for one in ast.walk(self.scope.node) if isinstance(one, (ast.For, ast.While))):
-            if loop.lineno < start and _spans(loop, end):
+            if loop.lineno < start and spans(loop, end):
                 first = min(line for line in given if line >= loop.lineno)
                 if any(loop.lineno <= line <= min(first, start - 1) for line in loads):
                     return True
@@ -224,7 +220,7 @@ def _statement(source: Source, line: int) -> _At | None:
     suites = (getattr(node, name, None) for node in ast.walk(scope.node) for name in ("body", "orelse"))
     for suite in [one for one in suites if isinstance(one, list)]:
         for one in suite:
-            if isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr)) and _spans(one, line):
+            if isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr)) and spans(one, line):
                 return _At(source, one, suite, scope)
     return None
 

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from layoutcheck.lint.scopes import Scope
 from layoutcheck.lint.source import COPIES, Source
 from layoutcheck.patching.edit import Edit, rewritten
-from layoutcheck.syntax import argument_of, name_of
+from layoutcheck.syntax import argument_of, name_of, spans
 
 MAX_STEPS = 400  # expressions looked at for one argument
 ROLES = {"src": 1, "dst": 2}
@@ -55,7 +55,7 @@ class Program:
         source = self.sources.get(path)
         if source is None:
             return None
-        near = [call for call in source.calls() if call.lineno <= line <= (call.end_lineno or call.lineno)]
+        near = [call for call in source.calls() if spans(call, line)]
         found = {id(whole): (call, whole) for call in near if (whole := self._copying(source, call))}
         if not found:
             return None

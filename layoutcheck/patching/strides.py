@@ -16,7 +16,7 @@ from layoutcheck.lint.source import Source
 from layoutcheck.patching.edit import Candidate, Edit, rewritten
 from layoutcheck.patching.layouts import uses_of
 from layoutcheck.patching.program import Program, Site
-from layoutcheck.syntax import argument_of, name_of
+from layoutcheck.syntax import argument_of, name_of, spans
 
 MOST_MODES = 3
 _KEYWORDS = {"make_layout": "stride", "make_ordered_layout": "order"}
@@ -36,7 +36,7 @@ def calls_at(program: Program, path: str, line: int) -> Iterator[Site]:
     """The calls that span a line."""
     source = program.sources.get(path)
     for call in source.calls() if source is not None else ():
-        if source is not None and call.lineno <= line <= (call.end_lineno or call.lineno):
+        if source is not None and spans(call, line):
             yield Site(path, call, source.scope_of(call))
 
 

@@ -16,7 +16,7 @@ from layoutcheck.patching.ordering.slots import Slot
 from layoutcheck.patching.ordering.spelling import free_barrier, why
 from layoutcheck.patching.program import Program
 from layoutcheck.sources.traced import Frame, KernelFinding
-from layoutcheck.syntax import name_of
+from layoutcheck.syntax import name_of, spans
 
 _BAR = ("barrier", "barrier_arrive", "NamedBarrier")
 _WAITS = ("cp_async_wait_group", "cp_async_bulk_wait_group", "wait_group")
@@ -267,7 +267,7 @@ def _arguments(call: ast.Call, keyword: str, other: str, position: int) -> list[
 
 def _spans(one: tuple[Source, ast.Call], frame: Frame) -> bool:
     source, call = one
-    return source.path == frame.file and call.lineno <= frame.line <= (call.end_lineno or call.lineno)
+    return source.path == frame.file and spans(call, frame.line)
 
 
 def _root(node: ast.expr) -> str:

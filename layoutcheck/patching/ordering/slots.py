@@ -16,7 +16,7 @@ from layoutcheck.lint.source import Source
 from layoutcheck.patching.edit import Edit, indent_of
 from layoutcheck.patching.program import Program
 from layoutcheck.sources.traced import Frame, KernelPlace
-from layoutcheck.syntax import name_of, words_of
+from layoutcheck.syntax import name_of, spans, words_of
 
 _LOOPS = (ast.For, ast.While)
 
@@ -133,7 +133,7 @@ def chain(source: Source, line: int) -> list[Step]:
     block = function.body if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
     found: list[Step] = []
     while block:
-        stmt = next((one for one in block if one.lineno <= line <= (one.end_lineno or one.lineno)), None)
+        stmt = next((one for one in block if spans(one, line)), None)
         if stmt is None:
             break
         found.append(Step(stmt, block))
