@@ -30,11 +30,13 @@ from layoutcheck.machine.arch import parse_arch
 from layoutcheck.request import Request
 
 if TYPE_CHECKING:
+    from layoutcheck.check import Report
     from layoutcheck.operands import MmaReport
-    from layoutcheck.reports.outcome import Outcome
+    from layoutcheck.reports.outcome import Message, Outcome
 
 
 REQUEST = group_of(Request, "src", "dst")
+_OF_OTHERS = "the message is of other types, such as a slice's: of these two the compiler refuses nothing"
 _MOST_WORDS = 240  # characters of a pasted message
 
 
@@ -218,13 +220,21 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
     """The outcome of every error in a pasted text, and of the copy whose types C++ prints."""
     from layoutcheck.catalogue import Answer
     from layoutcheck.catalogue.cpp_types import operands
+    from layoutcheck.check import Report
     from layoutcheck.reports.outcome import Explained, Message
     from layoutcheck.sources.diagnostics import read_errors
 
     outcomes: list[Outcome] = []
     arch = stated or "sm_90a"
     taken = () if stated else (f"the GPU is {arch}; --arch names another",)
-    for found in read_errors(text, arch, sources):
+    try:
+        errors = read_errors(text, arch, sources)
+    except InputError:  # another tool answers the text; what it states stays true
+        alone = _stated(text, arch)
+        if alone is None or alone.verdict not in ("rejected", "wrong"):
+            raise
+        return [alone]
+    for found in errors:
         if isinstance(found, Answer):
             outcomes.append(Explained(found))
         elif found.copy is None:
@@ -235,6 +245,10 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
             report = check_copy(found.copy, subject=found.location)
             words = _words(found.message, report.compiler.message or "")
             outcomes.append(replace(report, assumptions=(*taken, *words, *report.assumptions)))
+    first = outcomes[0]
+    if not any(isinstance(outcome, Report) for outcome in outcomes):
+        printed = _stated(text, arch, first if isinstance(first, Message) else None)
+        outcomes = _with_stated(outcomes, printed) if printed else outcomes
     copy = operands(text) if any(isinstance(outcome, Explained) for outcome in outcomes) else None
     if copy is not None:
         from layoutcheck.api import check
@@ -246,3 +260,35 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
         read = "the copy is read from C++ template arguments, and judged as CuTe DSL would judge it"
         outcomes.append(replace(report, assumptions=(read, *report.assumptions)))
     return outcomes
+
+
+def _with_stated(outcomes: list[Outcome], stated: Report) -> list[Outcome]:
+    """The outcomes of a text with the report on the copy that it states: first where that is wrong.
+
+    It stands alone where nothing else is known of the text, and where it repeats the compiler's refusal.
+    """
+    from layoutcheck.catalogue.entry import UNKNOWN
+    from layoutcheck.reports.outcome import Explained
+
+    first = outcomes[0]
+    if isinstance(first, Explained):
+        if first.answer.entry.level == UNKNOWN:
+            return [stated]
+        return [stated, *outcomes] if stated.verdict == "wrong" else [*outcomes, stated]
+    if stated.verdict == "rejected":
+        return [stated, *outcomes[1:]]
+    return [*outcomes, replace(stated, assumptions=(_OF_OTHERS, *stated.assumptions))]
+
+
+def _stated(text: str, arch: str, message: Message | None = None) -> Report | None:
+    """The report on the copy whose tensors the text prints, by the atom that the compiler's message names."""
+    from layoutcheck.api import check
+    from layoutcheck.sources.pasted import readings
+    from layoutcheck.sources.written import find
+
+    copy = find(next(readings(text)), message.diagnostic.atom if message else None)
+    if copy is None:
+        return None
+    report = check(copy.src, copy.dst, copy.atom, arch=arch)
+    read = "the copy is of the two tensors that the text prints, taken for the views of one thread"
+    return replace(report, assumptions=(read, *report.assumptions))
