@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from layoutcheck.catalogue import (
     answering,
+    calls,
     conditions,
     demands,
     evidence,
@@ -24,6 +25,7 @@ from layoutcheck.catalogue import (
     libraries,
     matching,
     origin,
+    snippets,
     spoken,
     symptoms,
     tables,
@@ -40,6 +42,7 @@ _RAISED, _ASSERTED = tables.called("dsl.raised"), tables.called("dsl.asserted")
 _RAISED_BY_PYTHON = tables.called("elsewhere.raised")
 _LIBRARY = tables.called("elsewhere.library-raises")
 _VERIFIER = tables.called("dsl.other-verifier")
+_EVALUATED, _NO_RESULT = tables.called("symptom.evaluated"), tables.called("symptom.no-result")
 # which no library raises
 _OF_THE_DSL = _RAISED, _ASSERTED, _RAISED_BY_PYTHON, answering.CODED, answering.CODE_ALONE, _VERIFIER
 _REFUSALS = ("cpp.launch-refused", "cpp.problem-refused", "cuda.invalid-launch")
@@ -60,8 +63,22 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
         return []
     text = folding.quiet(folding.alone(text))
     folded = folding.fold(text)
-    found = _answers(text, folded, place)
+    found = _evaluated(_answers(text, folded, place), text, folded, place)
     return [_addressed(found[0], folded), *found[1:]] if found else []
+
+
+def _evaluated(found: list[Answer], text: str, folded: str, place: str | None) -> list[Answer]:
+    """The answers with what the calls of the layout algebra come to that stand in the text; alone where another tool would answer."""
+    told = tuple(snippets.results(text))
+    if not told:
+        return found
+    if found and found[0].entry.level != ELSEWHERE and found[0].entry is not symptoms.LAYOUTS:
+        first = found[0]
+        return [replace(first, facts=(*told, *(one for one in first.facts if one not in told))), *found[1:]]
+    refused = next((one for one in told if calls.NO_RESULT in one), "")
+    entry = _NO_RESULT if refused else _EVALUATED
+    answer = answering.of_parts(entry, {"said": refused or told[0]}, told[0], folded, place)
+    return [replace(answer, facts=told)]
 
 
 def _addressed(answer: Answer, folded: str) -> Answer:

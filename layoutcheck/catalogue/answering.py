@@ -70,6 +70,7 @@ def of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place:
         _quoted(said),
         where,
         (
+            *filter(None, (refused.reason(folded),)),
             *refused.product(folded),
             *_tensors(folded),
             *context.refusals(folded),

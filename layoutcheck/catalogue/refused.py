@@ -23,6 +23,7 @@ from layoutcheck.algebra import (
 )
 from layoutcheck.algebra.inttuple import rank, wrap
 from layoutcheck.algebra.modes import leaves
+from layoutcheck.brackets import closing, split
 from layoutcheck.catalogue import meanings, operand_types, reasons
 from layoutcheck.catalogue.entry import EVALUATE, TRACE
 from layoutcheck.catalogue.literals import Words
@@ -184,6 +185,7 @@ ROOMS = (
     _room(r"_mlir_helpers|base_dsl/typing|numeric", "Convert the value to one DSL type before the line, cutlass.Float32(x) or x.to(cutlass.Float32), and print type(x) of both operands"),
 )  # fmt: skip
 _FALLBACK = "Print the arguments before the line and compare them with help() of the function. " + TRACE
+_LONGEST = 300  # characters of two operands
 _SPECIFIC = 6  # the first of them say more than the kind of the message does
 _LAYOUT, _TILER = (
     r"'?[!#]cute\.layout<\"(?P<layout>[^\"]{1,200})\">'?",
@@ -193,6 +195,8 @@ _DIVISION = re.compile(rf"division of {_LAYOUT} by {_TILER}")
 _COMPOSITION = re.compile(
     r"following composition: (?:'![^\"]{1,200}\")?(?P<layout>[^\s'\"]{1,200})(?:\">')? o (?:'![^\"]{1,60}\")?(?P<tiler>[^\s'\"]{1,200})"
 )
+_INCONGRUENT = re.compile(r"(?P<name>\w*coord\w*|tiler|dicer)\b[^.]{0,80}\bcongruent\b[^.]{0,60}?\bgot:? ")
+_QUOTED = re.compile(r"[!#]cute\.(?P<type>\w+)<\"(?P<inside>[^\"]{1,200})\">")
 _COORDINATE = re.compile(rf"crd2idx with {_LAYOUT} and '?[!#]cute\.coord<\"(?P<tiler>[^\"]{{1,200}})\">")
 _BOILERPLATE = re.compile(r" (?:(?<!: )error: |Error Code:|\U0001F4A1|suggestion:|note:|= note:|-->|see current operation|File \"|\| [0-9]+ \||"
     r"(?:INFO|WARN(?:ING)?|ERROR|DEBUG|CRITICAL)(?:[: ]+[0-9]{2,4}[-/]|:? \[)|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]|\[rank[0-9]+\]|\([\w ]+ pid=).*$"  # a log's next line
@@ -249,6 +253,8 @@ def _helps(text: str, rooms: tuple[Meaning, ...]) -> str:
 
 def reason(text: str) -> str | None:
     """Which mode is in the way of a division, composition or coordinate that failed, where the text holds both operands."""
+    if found := _INCONGRUENT.search(text):
+        return _apart(found["name"], text[found.end() : found.end() + _LONGEST])
     for pattern, operation in ((_DIVISION, _divided), (_COMPOSITION, _composed), (_COORDINATE, _evaluated)):
         found = pattern.search(text)
         if found is None:
@@ -308,6 +314,47 @@ def _unmerged(layout: Layout, result: object) -> str | None:
         f"the result is {result}, since the modes of {layout} follow one another in memory; the DSL does not join modes whose "
         "extents only the run knows, and asks each to divide by itself. Make it one mode before: cute.make_layout(cute.size(layout))"
     )
+
+
+def _apart(name: str, printed: str) -> str | None:
+    """Where a coordinate or tiler has modes that the layout lacks; None where the text lacks one of them, or they pair.
+
+    Both stand at the head of `printed`, as the DSL's types or in plain brackets; in these the layout is the second.
+    """
+    typed = {one["type"]: one["inside"] for one in _QUOTED.finditer(printed)}
+    coordinate = typed.get("coord") or typed.get("tile")
+    layout = typed.get("layout") or typed.get("shape")
+    if not typed and printed.startswith("("):
+        try:
+            end = closing(printed, 0)
+            second = printed.index("(", end)
+            coordinate, layout = printed[:end], printed[second : closing(printed, second)]
+        except (InputError, ValueError):
+            return None
+    return (
+        _deeper(name, coordinate, "the layout", layout.partition(":")[0]) if coordinate and layout else None
+    )
+
+
+def _deeper(name: str, one: str, other: str, shape: str) -> str | None:
+    """The first mode, from the left, in which `one` is not weakly congruent to a shape; None where it is."""
+    parts, extents = _modes(one), _modes(shape)
+    if not parts:
+        return None
+    if not extents:
+        return f"{name} {one} has {len(parts)} modes where {other} has the one extent {shape}"
+    if len(parts) != len(extents):
+        return f"{name} {one} has {len(parts)} modes, and {other} {shape} has {len(extents)}"
+    each = enumerate(zip(parts, extents, strict=True))
+    found = (
+        _deeper(f"mode {at} of {name}", part, f"mode {at} of {other}", extent) for at, (part, extent) in each
+    )
+    return next(filter(None, found), None)
+
+
+def _modes(text: str) -> list[str]:
+    """The modes of a tuple; none of an integer."""
+    return [one.strip() for one in split(text[1:-1])] if text.startswith("(") and text.endswith(")") else []
 
 
 def _divided(layout: Layout, tiler: str) -> Callable[[], object]:

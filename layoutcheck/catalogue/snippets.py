@@ -9,9 +9,9 @@ import re
 from math import prod
 from typing import NamedTuple
 
-from layoutcheck.algebra import Layout, composition, cosize, parse_layout, size
+from layoutcheck.algebra import Layout, cosize, parse_layout, size
 from layoutcheck.brackets import closing, split
-from layoutcheck.catalogue import cpp_types, symptoms
+from layoutcheck.catalogue import calls, cpp_types, symptoms
 from layoutcheck.errors import InputError
 
 _LONGEST = 6000  # characters of a text that are read
@@ -37,7 +37,6 @@ _BRANCH = re.compile(
 _ALL_MEET = re.compile(
     r"\b__syncthreads ?\(|\b(?:cute\.arch\.)?sync_threads ?\(|\b(?:cute\.arch\.)?barrier ?\(\)"
 )
-_COMPOSITION = re.compile(r"\bcomposition\((?P<left>\w+)(?:\{\})?, ?(?P<right>\w+)(?:\{\})?\)")
 _OF_TRAITS = re.compile(r"(?:Src|Dst|Ref)Layout")
 _TYPES = {"Float16": "half_t", "BFloat16": "bfloat16_t", "Float32": "float", "TFloat32": "tfloat32_t", "Int8": "int8_t", "Float8E4M3FN": "float_e4m3_t", "half": "half_t", "Int32": "int"}  # fmt: skip
 _TYPE = re.compile(
@@ -57,8 +56,18 @@ def facts(text: str) -> tuple[str, ...]:
     """What the numbers of the code in a text decide; none where it has no code with numbers."""
     code = text[:_LONGEST]
     read = Code(_layouts(code), _instruction(code), _element(code))
-    told = (_composed(code, read), _copies(code, read), _swizzles(code, read), _traits(read), _barriers(code))
+    told = (_results(code, read), _copies(code, read), _swizzles(code, read), _traits(read), _barriers(code))
     return tuple(one for every in told for one in every)[:_MOST] or tuple(_made(read))
+
+
+def results(text: str) -> list[str]:
+    """What each call of the layout algebra in a text comes to, whose arguments stand there."""
+    code = text[:_LONGEST]
+    return _results(code, Code(_layouts(code), 0, 0)) if calls.CALL.search(code) else []
+
+
+def _results(code: str, read: Code) -> list[str]:
+    return calls.facts(code, lambda argument: _named(argument, read))
 
 
 def _made(read: Code) -> list[str]:
@@ -140,23 +149,6 @@ def _copies(code: str, read: Code) -> list[str]:
         pair = [_named(one.strip(), read) for one in given[-2:]]
         if len(given) == 3 and pair[0] is not None and pair[1] is not None:
             told.setdefault(_covered(pair[0], pair[1], read))
-    return list(told)
-
-
-def _composed(code: str, read: Code) -> list[str]:
-    """What each composition of layouts that the code makes comes to, or why it has none."""
-    told: dict[str, None] = {}
-    for match in _COMPOSITION.finditer(code):
-        pair = [read.layouts.get(match[name]) for name in ("left", "right")]
-        if pair[0] is None or pair[1] is None:
-            continue
-        said = f"composition({pair[0]}, {pair[1]})"
-        try:
-            told.setdefault(
-                f"{said} is {composition(pair[0], pair[1])}: where a compiler refuses it, its CuTe is older, and asks that the strides of the second divide the first's extents from the left"
-            )
-        except InputError as error:
-            told.setdefault(f"{said} has no result: {error.message}")
     return list(told)
 
 

@@ -19,7 +19,7 @@ _LONG_MESSAGE = 160  # characters, longer than any message
 _SEVERITY = 60  # characters before a message in which its severity stands
 _FAILED = re.compile(r"(?i)\berrors?\b|\bundefined\b|\bfatal\b|\bfailed\b|Traceback")
 _RACE = called("symptom.race")
-_LAYOUTS = called("symptom.layouts")
+LAYOUTS = called("symptom.layouts")
 _ERROR = re.compile(
     r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)? ?: |[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
 )  # as programs print one, and no one writes
@@ -66,7 +66,7 @@ _FEWEST_NUMBERS = 3  # of a row
 _FEWEST_ROWS = 2
 _MOST = 6  # layouts
 _LONGEST = 400  # characters of one
-_JOINT = re.compile(r"\)\s?:\s?\(")
+_JOINT = re.compile(r"(?i)\)(?:\s?:\s?|,? (?:and |with )?(?:an? )?strides?(?: of| is| are|[:=])? ?)\(")
 _STATIC = re.compile(r"\b_(?=[0-9])")
 _PLAIN = re.compile(r"[0-9(),?_{} ]*")
 
@@ -172,8 +172,8 @@ def of_kernel(folded: str) -> list[tuple[Known, re.Match[str]]]:
 def layouts(folded: str) -> tuple[str, ...]:
     """The layouts that a text prints, each with what it is: extents, and what is peculiar about it."""
     told: dict[str, None] = {}
-    for printed, layout in _printed(folded):
-        told.setdefault(f"{printed}: {described(layout)}" if layout else printed)
+    for text, layout in printed(folded):
+        told.setdefault(f"{text}: {described(layout)}" if layout else text)
         if len(told) == _MOST:
             break
     return tuple(told)
@@ -182,18 +182,19 @@ def layouts(folded: str) -> tuple[str, ...]:
 def of_layouts(folded: str) -> tuple[Known, dict[str, str], tuple[str, ...]] | None:
     """The entry of a text that prints layouts, its parts and the layouts; None where it prints none."""
     found = layouts(folded)
-    return (_LAYOUTS, {"count": str(len(found))}, found) if found else None
+    return (LAYOUTS, {"count": str(len(found))}, found) if found else None
 
 
-def _printed(folded: str) -> Iterator[tuple[str, Layout | None]]:
+def printed(folded: str) -> Iterator[tuple[str, Layout | None]]:
     """Each `(shape):(stride)` of the text; None for one whose strides only the run knows."""
     for joint in _JOINT.finditer(folded):
         start, end = _opened(folded, joint.start()), _closed(folded, joint.end() - 1)
         if start < 0 or end < 0 or not _PLAIN.fullmatch(folded, start, joint.start()):
             continue
-        printed = _STATIC.sub("", folded[start:end].replace(" ", ""))
+        shape, stride = folded[start : joint.start() + 1], folded[joint.end() - 1 : end]
+        text = _STATIC.sub("", f"{shape}:{stride}".replace(" ", ""))
         try:
-            yield printed, parse_layout(printed)
+            yield text, parse_layout(text)
         except InputError:
             continue
 

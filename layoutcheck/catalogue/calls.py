@@ -1,0 +1,79 @@
+"""What the calls of the layout algebra in a text come to, where their arguments stand in numbers: a result, or the mode in the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+from layoutcheck import algebra
+from layoutcheck.algebra import Layout, parse_layout, parse_tile, parse_tree
+from layoutcheck.brackets import closing, split
+from layoutcheck.errors import InputError
+
+Made: TypeAlias = Callable[[str], "Layout | None"]
+_MOST = 3  # calls
+_LONGEST = 300  # characters of one
+_STATIC = re.compile(r"\b_(?=[0-9])|\b(?:Int<(?=[0-9]+>)|C<(?=[0-9]+>))|(?<=[0-9])>(?: ?\{\})?|\{\}")
+NO_RESULT = "has no result"
+_REFUSES = re.compile(r"(?i)divisib|\bdivides?\b|make_layout ?\(|\bLayout ?<")  # what a compiler may
+_OLDER = ": where a compiler refuses it, its CuTe is older, and asks that the strides of the second divide the first's extents from the left"
+
+
+def _tiler(text: str) -> Any:
+    return parse_layout(text) if ":" in text and not text.startswith("[") else parse_tile(text)
+
+
+# Each function of CuTe with how its arguments are read.
+_READ: dict[str, tuple[Callable[[str], Any], ...]] = {
+    "composition": (parse_layout, _tiler),
+    **dict.fromkeys(
+        ("logical_divide", "zipped_divide", "tiled_divide", "flat_divide"), (parse_layout, _tiler)
+    ),
+    **dict.fromkeys(
+        (
+            "logical_product",
+            "zipped_product",
+            "tiled_product",
+            "flat_product",
+            "blocked_product",
+            "raked_product",
+        ),
+        (parse_layout, parse_layout),
+    ),
+    "complement": (parse_layout, parse_tree),
+    "crd2idx": (parse_tree, parse_layout),
+    **dict.fromkeys(("coalesce", "right_inverse", "left_inverse", "cosize", "size"), (parse_layout,)),
+}
+CALL = re.compile(rf"\b(?:cute(?:\.|::))?(?P<name>{'|'.join(_READ)}) ?(?=\()")
+
+
+def facts(text: str, made: Made) -> list[str]:
+    """Each call whose arguments are numbers, or layouts that `made` knows by name or makes in place, with its result."""
+    return list(dict.fromkeys(_evaluated(text, made)))[:_MOST]
+
+
+def _evaluated(text: str, made: Made) -> Iterator[str]:
+    older = _OLDER if _REFUSES.search(text) else ""
+    for found in CALL.finditer(text):
+        try:
+            given = split(text[found.end() + 1 : closing(text, found.end(), found.end() + _LONGEST) - 1])
+            readers = _READ[found["name"]]
+            if len(given) != len(readers) or not any(one.strip("'\"(){}_ ,0123456789?") for one in given):
+                continue  # numbers alone are the size of something else
+            read = [_argument(one.strip(), reader, made) for one, reader in zip(given, readers, strict=True)]
+        except InputError:
+            continue
+        said = f"{found['name']}({', '.join(str(one).replace(' ', '') for one in read)})"
+        try:
+            result = getattr(algebra, found["name"])(*read)
+        except InputError as error:
+            yield f"{said} {NO_RESULT}: {error.message}"
+        else:
+            yield f"{said} is {result}{older if found['name'] == 'composition' else ''}"
+
+
+def _argument(text: str, reader: Callable[[str], Any], made: Made) -> Any:
+    """An argument as it is made, or as it stands. Raises InputError where it holds names of values."""
+    known = made(text)
+    return reader(_STATIC.sub("", text).strip("'\"")) if known is None else known

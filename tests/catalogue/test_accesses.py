@@ -1,0 +1,69 @@
+"""What a text's layouts and pitches make of a warp's accesses, beside the counts of the banks' own model."""
+
+import re
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.catalogue import accesses
+from layoutcheck.machine.banks import shared_wavefronts
+
+_TOLD = re.compile(r"(\d+) lanes along mode (\d+) \(stride \d+\) take (\d+) wavefront")
+
+
+@pytest.mark.parametrize(("type_", "bits"), [("float32", 32), ("half", 16), ("bf16", 16), ("e4m3", 8)])
+@pytest.mark.parametrize("layout", ["(32,32):(32,1)", "(32,64):(1,33)", "(16,8):(40,2)", "(8,8,4):(64,1,8)"])
+def test_each_mode_takes_the_wavefronts_of_its_lanes(layout: str, type_: str, bits: int) -> None:
+    (said,) = accesses.told(f"Do I have a bank conflict in {layout} of {type_}?")
+    told = _TOLD.findall(said)
+    read = lc.parse_layout(layout)
+    assert len(told) == len(read.shape)
+    for lanes, mode, count in told:
+        extent = min(32, read.shape[int(mode)])
+        places = [
+            lc.crd2idx(tuple(lane if at == int(mode) else 0 for at in range(len(read.shape))), read)
+            for lane in range(extent)
+        ]
+        addresses = [place * bits // 8 for place in places] + [None] * (32 - extent)
+        assert int(lanes) == extent
+        assert int(count) == shared_wavefronts(addresses, bits).wavefronts
+
+
+def test_a_stride_that_is_told_to_be_free_is() -> None:
+    (said,) = accesses.told("bank conflict: (32,32):(32,1) of float")
+    assert "1 with a stride of 33" in said
+    assert shared_wavefronts([4 * 33 * lane for lane in range(32)], 32).wavefronts == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the layout (32,32):(32,1) of float32",  # nothing of banks
+        "bank conflicts in (32,32):(32,1)",  # no type
+        "bank conflicts in (32,32):(32,1) of half or float",
+        "bank conflicts in (32,32):(?,1) of half",
+    ],
+)
+def test_nothing_is_counted_where_the_text_lacks_a_part(text: str) -> None:
+    assert accesses.told(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "shared", "fits"),
+    [
+        ("I changed the padding from 64 to 68 halfs, ldmatrix x4 faults", 136, 8, 72),
+        ("a pitch of 33 floats, and 128-bit loads", 132, 4, 36),
+        ("rows padded to 100 bytes, float4 stores", 100, 4, 112),
+    ],
+)
+def test_a_pitch_of_no_whole_vectors(text: str, row: int, shared: int, fits: int) -> None:
+    (said,) = accesses.told(text)
+    assert f"is {row} B, a multiple of {shared} alone" in said
+    assert said.endswith(f"fits is {fits}")
+
+
+@pytest.mark.parametrize(
+    "text", ["padded to 72 halfs, ldmatrix", "padded to 68 halfs", "a pitch of 68 and ldmatrix"]
+)
+def test_a_pitch_that_fits_or_is_of_no_vectors(text: str) -> None:
+    assert accesses.told(text) == ()

@@ -1,0 +1,57 @@
+"""Calls of the layout algebra in a text come to what the algebra says, however one writes them."""
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.catalogue import answers, snippets
+
+A, B = "(8,6):(6,1)", "(4,3):(2,1)"
+
+
+def _cpp(layout: str) -> str:
+    shape, stride = (one.strip("()").split(",") for one in layout.split(":"))
+    return "make_layout(make_shape({}), make_stride({}))".format(
+        *(", ".join(f"_{n}{{}}" for n in part) for part in (shape, stride))
+    )
+
+
+def _python(layout: str) -> str:
+    shape, stride = layout.split(":")
+    return f"cute.make_layout({shape}, stride={stride})"
+
+
+@pytest.mark.parametrize("name", ["logical_divide", "zipped_divide", "tiled_divide", "flat_divide"])
+@pytest.mark.parametrize("written", [str, _cpp, _python])
+def test_a_division_comes_to_what_the_algebra_says(name, written) -> None:
+    result = getattr(lc, name)(lc.parse_layout(A), lc.parse_layout("4:2"))
+    found = snippets.results(f"what does {name}({written(A)}, 4:2) give?")
+    assert found == [f"{name}({A}, 4:2) is {result}"]
+
+
+def test_names_of_layouts_are_followed() -> None:
+    code = f"A = {_python(A)}\nB = {_python('(2,3):(1,2)')}\nC = cute.logical_product(A, B)"
+    result = lc.logical_product(lc.parse_layout(A), lc.parse_layout("(2,3):(1,2)"))
+    assert snippets.results(code) == [f"logical_product({A}, (2,3):(1,2)) is {result}"]
+
+
+@pytest.mark.parametrize(
+    "text", ["sizeof(8)", "size(8) does not match", "composition(A, B)", "coalesce(layout)", "cosize(x, 3)"]
+)
+def test_what_holds_no_layout_is_not_evaluated(text: str) -> None:
+    assert snippets.results(text) == []
+
+
+def test_a_call_that_has_a_result_is_answered_with_it_and_not_sent_elsewhere() -> None:
+    text = 'cute.composition((128,64):(64,1), (8,16):(16,1)) raises "composition not divisible"'
+    (answer,) = answers(text)
+    assert answer.entry.level == "unknown"
+    assert answer.title.startswith("composition((128,64):(64,1), (8,16):(16,1)) is (8,16):(1024,64)")
+
+
+def test_a_call_without_a_result_names_the_mode() -> None:
+    left, right = "(12,10):(59,13)", "(5,28):(7,1)"
+    with pytest.raises(lc.InputError) as raised:
+        lc.composition(lc.parse_layout(left), lc.parse_layout(right))
+    (answer,) = answers(f"cute.composition({left}, {right}) fails")
+    assert answer.entry.level == "rejected"
+    assert str(raised.value.message) in answer.title
