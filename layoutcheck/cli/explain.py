@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from layoutcheck.check import Report
     from layoutcheck.operands import MmaReport
     from layoutcheck.reports.outcome import Message, Outcome
+    from layoutcheck.sources.diagnostics import Diagnostic
 
 
 REQUEST = group_of(Request, "src", "dst")
@@ -238,7 +239,7 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
         if isinstance(found, Answer):
             outcomes.append(Explained(found))
         elif found.copy is None:
-            outcomes.append(Message(found))
+            outcomes.append(Message(replace(found, printed=_unproved(found, text))))
         else:
             from layoutcheck.api import check_copy  # a tenth of a second, of which most texts need nothing
 
@@ -278,6 +279,18 @@ def _with_stated(outcomes: list[Outcome], stated: Report) -> list[Outcome]:
     if stated.verdict == "rejected":
         return [stated, *outcomes[1:]]
     return [*outcomes, replace(stated, assumptions=(_OF_OTHERS, *stated.assumptions))]
+
+
+def _unproved(found: Diagnostic, text: str) -> str:
+    """What the tensor that a text prints lacks of the alignment which a message asks of its side."""
+    from layoutcheck.sources.messages import explain as explained
+    from layoutcheck.sources.pasted import readings
+    from layoutcheck.sources.written import unproved
+
+    told = explained(found.message)
+    if told is None or told.operand is None or "need_bits" not in told.evidence:
+        return ""
+    return unproved(next(readings(text)), found.atom, told.operand, told.evidence["need_bits"])
 
 
 def _stated(text: str, arch: str, message: Message | None = None) -> Report | None:

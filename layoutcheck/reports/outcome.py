@@ -53,6 +53,8 @@ class Message(NamedTuple):
             return f"The operand types are there but cannot be read: {self.diagnostic.problem}."
         if "!cute.layout<" in self.diagnostic.message:
             return f"The message holds both layouts. To have the copy itself judged, {PRINT_THEM}."
+        if self.diagnostic.printed:
+            return f"{self.diagnostic.printed}. The other operand's type is missing: {PRINT_THEM}."
         script = (self.diagnostic.location or "").rpartition(":")[0]
         shows = SHOW_TYPES.replace("SCRIPT", script if script.endswith(".py") else "SCRIPT")
         return f"The operand types are missing. {PRINT_THEM if self.diagnostic.python else shows}."

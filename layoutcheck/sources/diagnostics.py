@@ -71,7 +71,8 @@ class Diagnostic:
     `message` is the verifier's text on one line ("" in printed IR); `copy` the copy it is about, None where
     the paste does not hold its types (`problem` says why, where it holds some of them); `atom` the atom the
     message names; `location` "file:line" in the user's source; `dsl` the DSL versions that print so; `python`
-    an exception of the DSL's Python layer, which never has the types.
+    an exception of the DSL's Python layer, which never has the types; `printed` what a tensor that the text
+    prints lacks for the message to be true of it.
     """
 
     message: str
@@ -81,6 +82,7 @@ class Diagnostic:
     dsl: str | None = None
     problem: str | None = None
     python: bool = False
+    printed: str = ""
 
 
 def read_diagnostics(text: str, arch: str = "sm_90a") -> list[Diagnostic]:

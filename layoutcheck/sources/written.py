@@ -13,7 +13,10 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import NamedTuple
 
+from layoutcheck.algebra.integers import Dynamic, divisor
+from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.algebra.notation import Scanner
+from layoutcheck.copies.alignment import align_bits
 from layoutcheck.copies.atom import Atom, ThreadAtom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
@@ -79,6 +82,26 @@ def find(text: str, atom: Atom | None = None) -> Stated | None:
             if _moves(one, src.memref, dst.memref):
                 return Stated(src.text, dst.text, one)
     return None
+
+
+def unproved(text: str, atom: Atom | None, side: str, need: int) -> str:
+    """What keeps a printed tensor from the `need` bits of alignment asked of `side`; "" where nothing does.
+
+    The tensor is the one of the memory space that the atom has on this side, or the only one of the text.
+    """
+    spaces = atom.spaces if atom else None
+    printed = [one.memref for one in _tensors(text[:_LONGEST])]
+    fitting = [one for one in printed if spaces and one.space == spaces[side == "dst"]] or printed
+    if len(set(fitting)) != 1:
+        return ""
+    memref, elements = fitting[0], max(1, need // fitting[0].dtype.bits)
+    told = [f"its pointer is align<{memref.align_bytes}>"] if align_bits(memref) % need else []
+    for path, extent, stride in leaves(memref.layout):
+        step = divisor(stride)
+        if extent != 1 and step % elements and not (stride == 1 and path[0] == 0):
+            known = " and is not known to be one" if isinstance(stride, Dynamic) else ""
+            told.append(f"the stride {stride} of mode {dotted(path)} is no multiple of {elements}{known}")
+    return f"The text prints {memref}: {'; '.join(told)}" if told else ""
 
 
 def _tensors(text: str) -> Iterator[_Tensor]:

@@ -98,3 +98,21 @@ def test_an_error_of_others_stays_one_where_the_copy_is_right() -> None:
         verdicts(
             f"RuntimeError: my own library says no: 3 is not divisible by 2\n{SRC} {DST} cp.async 128 bits"
         )
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        (
+            "align<16>> o ((8,1),4,2):((1,0),?,32)>",
+            "the stride ? of mode 1 is no multiple of 8 and is not known",
+        ),
+        ("align<16>> o ((8,1),4,2):((1,0),12,32)>", "the stride 12 of mode 1 is no multiple of 8"),
+        ("align<4>> o ((8,1),4,2):((1,0),64,32)>", "its pointer is align<4>"),
+    ],
+)
+def test_the_one_tensor_of_a_text_says_what_its_alignment_lacks(printed: str, told: str) -> None:
+    (message,) = _pasted(f"{REFUSED}\nsrc: tensor<ptr<f16, gmem, {printed}", None, [])
+    assert told in message.missing
+    (message,) = _pasted(f"{REFUSED}\ndst: {DST}", None, [])  # the side that the message is not about
+    assert "The operand types are missing" in message.missing
