@@ -103,6 +103,9 @@ _ORDINARY = re.compile(
 
 
 # What a program prints because of an error, and warnings of its packages: neither says what is wrong.
+_WRAPPED = re.compile(
+    r"(?:[^\w\s:]{1,6} )?Error during runtime code generation for function \W?\w+\W?(?: [^\w\s]{1,6})?\s*Caused exception: (?=\S)"
+)  # of the DSL, around what was raised
 _LEFT_OPEN = re.compile(r"(?m)^[^\n]{0,200}\bdestroy_process_group\(\) was not called[^\n]*$")
 _BESIDE = re.compile(
     r"(?m)^[^\s:]+\.py:[0-9]+: (?:Future|Deprecation|User|Runtime|Pending\w+)Warning: [^\n]*(?:\n[ \t]+[^\n]*)?$"
@@ -125,6 +128,7 @@ def alone(text: str) -> str:
     """A short text without what only follows from its error, and warnings beside it, where it says something by itself."""
     if len(text) >= HEAD:
         return text
+    text = _WRAPPED.sub("", text)
     text = rest if WRONG.search(rest := _LEFT_OPEN.sub("", text)) or _SAYING.search(rest) else text
     rest = _BESIDE.sub("", text)
     rest = rest if _BUILDS.search(without := _OF_A_BUILD.sub("", rest)) else without

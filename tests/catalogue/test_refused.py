@@ -231,3 +231,16 @@ def test_which_extents_of_a_gemm_differ(shapes: tuple[str, ...], said: tuple[str
     told = refused.product(GEMM.format(printed))
     assert tuple(one.partition(" (in")[0] for one in told) == said
     assert refused.product(printed) == ()
+
+
+@pytest.mark.parametrize("bombs", ["", "\U0001f4a5\U0001f4a5\U0001f4a5 "])
+def test_what_the_dsl_prints_around_an_exception_is_not_its_title(bombs: str) -> None:
+    raised = "expected tiler to be weakly congruent to layout, but got (8,(16,2)) and (128,64):(64,1)"
+    wrapped = f"DSLRuntimeError: {bombs}Error during runtime code generation for function `kernel` {bombs}\n  Caused exception: {raised}"
+    (answer,) = answers(wrapped)
+    assert raised in answer.title
+    assert "code generation" not in answer.title
+    assert (
+        answer.facts[0]
+        == "mode 1 of tiler (16,2) has 2 modes where mode 1 of the layout has the one extent 64"
+    )
