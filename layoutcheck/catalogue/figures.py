@@ -53,6 +53,12 @@ _AT, _ROOM = (
     re.compile(rf"(?i)\b{word}\b[^.;]{{0,60}}?(?<![\w.])(?P<count>[0-9][0-9,]{{0,11}}) elements\b")
     for word in ("(?:offset|index)", "(?:only|just) (?:has|holds|have)")
 )
+_TRANSACTION = re.compile(
+    r"(?i)\b(?:tx[ _-]?(?:count|bytes)|expect\w*|transaction)\b[^.;]{0,30}?(?P<bytes>[0-9][0-9,]{0,8}(?: ?[*x×] ?[0-9]{1,4}){0,3})(?![\w.,]*[0-9])"
+)
+_TILE = re.compile(
+    rf"(?i)(?<![\w.])(?P<rows>[0-9]{{1,4}}) ?[x×,] ?(?P<columns>[0-9]{{1,4}})\)? ?(?:of |in )?(?P<type>{'|'.join(TYPES)})\b"
+)
 _DIGITS = re.compile(r"[0-9]+")
 _VALUE = re.compile(r"\b(?P<name>[A-Za-z]\w{0,30})`? ?= ?`?(?P<value>[0-9]{1,7})\b(?!\.)")
 _QUOTIENT = re.compile(
@@ -68,7 +74,7 @@ _VECTOR = 16  # bytes of the widest access
 
 def told(folded: str) -> tuple[str, ...]:
     """What the figures of a text decide; none where it has not both of a pair."""
-    every = (_rounding, _step, _rows, _wraps, _reserved, _placed, _parts, _beyond)
+    every = (_rounding, _step, _rows, _wraps, _reserved, _placed, _parts, _beyond, _awaited)
     return tuple(fact for one in every for fact in one(folded))
 
 
@@ -199,4 +205,22 @@ def _beyond(folded: str) -> tuple[str, ...]:
         )
         if where >= count > 0
         else ()
+    )
+
+
+def _awaited(folded: str) -> tuple[str, ...]:
+    """That a barrier is told the bytes of one of the tiles that are loaded, or their elements, and not the bytes of all."""
+    told = _TRANSACTION.search(folded) if _OF_TMA.search(folded) else None
+    if told is None:
+        return ()
+    awaited = math.prod(int(one) for one in _DIGITS.findall(told["bytes"].replace(",", "")))
+    tiles = list(_TILE.finditer(folded))
+    counts = [int(one["rows"]) * int(one["columns"]) for one in tiles]
+    each = [count * TYPES[one["type"].lower()][0] // 8 for count, one in zip(counts, tiles, strict=True)]
+    if sum(each) == awaited or awaited not in (*each, *counts, sum(counts)):
+        return ()
+    shown = " + ".join(f"{bytes_:,} ({one[0]})" for bytes_, one in zip(each, tiles, strict=True))
+    all_ = f" = {sum(each):,}" if len(each) > 1 else ""
+    return (
+        f"the barrier is told {awaited:,} bytes, and the tiles of the text are {shown}{all_} B: where they report to one barrier, each phase needs the bytes of all",
     )
