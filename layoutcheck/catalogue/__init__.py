@@ -17,6 +17,7 @@ from layoutcheck.catalogue import (
     answering,
     calls,
     conditions,
+    counts,
     demands,
     evidence,
     folding,
@@ -68,14 +69,15 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
 
 
 def _evaluated(found: list[Answer], text: str, folded: str, place: str | None) -> list[Answer]:
-    """The answers with what the calls of the layout algebra come to that stand in the text; alone where another tool would answer."""
-    told = tuple(snippets.results(text))
+    """The answers with what the calls come to that stand in the text, of the algebra on layouts; alone where another tool would answer."""
+    lacking = tuple(counts.lacking(folded))
+    told = (*lacking, *snippets.results(text))
     if not told:
         return found
     if found and found[0].entry.level != ELSEWHERE and found[0].entry is not symptoms.LAYOUTS:
         first = found[0]
         return [replace(first, facts=(*told, *(one for one in first.facts if one not in told))), *found[1:]]
-    refused = next((one for one in told if calls.NO_RESULT in one), "")
+    refused = next((one for one in told if one in lacking or calls.NO_RESULT in one), "")
     entry = _NO_RESULT if refused else _EVALUATED
     answer = answering.of_parts(entry, {"said": refused or told[0]}, told[0], folded, place)
     return [replace(answer, facts=told)]

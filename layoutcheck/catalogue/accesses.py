@@ -1,4 +1,4 @@
-"""What a shared layout or a row's pitch in a text makes of a warp's accesses: wavefronts along each mode, addresses of vectors."""
+"""What a layout or a pitch in a text makes of its accesses: wavefronts, addresses of vectors, operands of tensor cores."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from layoutcheck.algebra import Layout
 from layoutcheck.algebra.modes import leaves
 from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.catalogue.symptoms import printed
+from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP
 from layoutcheck.machine.banks import shared_wavefronts
+from layoutcheck.machine.best_swizzle import best_swizzle
+from layoutcheck.machine.canonical import canonical
+from layoutcheck.machine.tiles import matrix_access
 
 _OF_BANKS = re.compile(r"(?i)\bbank[- ]?conflict|\bwavefronts?\b")
 _TYPED = re.compile(
@@ -24,13 +28,24 @@ _PITCH = re.compile(
 _OF_VECTORS = re.compile(
     r"(?i)\b(?:ld|st)matrix|\bLDSM\b|128[- ]?bit|16[- ]?bytes?\b|\buint128|\bfloat4\b|vectori[sz]|cp\.async"
 )
+_MATRIX = re.compile(
+    r"(?i)\b(?P<way>ld|st)matrix(?:\.sync\.aligned\.m8n8)?(?:\.x(?P<count>[124]))?(?P<trans>\.trans)?"
+)
+_UNIT = re.compile(r"(?i)\b(?P<wgmma>wgmma|gmma)|\b(?:tcgen05|umma)")
+_SWIZZLES = {
+    "": 0,
+    "S<1,4,3>": 32,
+    "S<2,4,3>": 64,
+    "S<3,4,3>": 128,
+}  # of a pointer, in bytes [PTX ISA, matrix descriptors]
+_MMA = {"half": "f16", "fp16": "f16", "float16": "f16", "bfloat16": "bf16", "float": "f32", "fp32": "f32", "float32": "f32", "fp8": "f8E4M3FN", "e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "int8": "i8"}  # fmt: skip
 _MOST = 2  # layouts
 _ROWS = 16  # bytes of a vector, and of a row of ldmatrix [PTX ISA]
 
 
 def told(folded: str) -> tuple[str, ...]:
     """What the text's layouts cost in banks, where it is about them; what its pitch is no multiple of, where it is about vectors."""
-    return (*_banks(folded), *_pitches(folded))
+    return (*_banks(folded), *_pitches(folded), *_operands(folded))
 
 
 def _banks(folded: str) -> Iterator[str]:
@@ -39,11 +54,57 @@ def _banks(folded: str) -> Iterator[str]:
     if not _OF_BANKS.search(folded) or len(types) != 1:
         return
     bits = types.pop()
-    shared = [(text, layout) for text, layout in printed(folded) if layout is not None and layout.is_static]
-    for text, layout in dict.fromkeys(shared[:_MOST]) if bits >= 8 else ():
+    matrix = _MATRIX.search(folded)
+    for text, layout in _static(folded) if bits >= 8 else ():
+        if matrix:
+            yield from _by_matrix(text, layout, bits, matrix)
+            continue
         told = [_along(at, extent, stride, bits) for at, extent, stride in _modes(layout)]
         if told:
             yield f"{text} in elements of {bits // 8} B: {'; '.join(told)}; one a lane, without a swizzle (LC301)"
+
+
+def _static(folded: str) -> list[tuple[str, Layout]]:
+    """The first layouts of a text that are known whole."""
+    every = dict.fromkeys((text, one) for text, one in printed(folded) if one is not None and one.is_static)
+    return list(every)[:_MOST]
+
+
+def _by_matrix(text: str, layout: Layout, bits: int, named: re.Match[str]) -> Iterator[str]:
+    """The wavefronts of ldmatrix or stmatrix over a tile, and the swizzle that has the fewest."""
+    count, store = int(named["count"] or 4), named["way"].lower() == "st"
+    try:
+        access = matrix_access(layout, bits, count, store, bool(named["trans"]))
+        found = best_swizzle(layout, bits, [access], allow=("swizzle",))
+    except InputError:
+        return
+    (before,), (after,) = found.before, found.after
+    better = (
+        f"; with S<{found.swizzle.bits},{found.swizzle.base},{found.swizzle.shift}> on the pointer, in bytes, {after.wavefronts}"
+        if found.swizzle
+        else ""
+    )
+    yield f"{access.name} over {text} in elements of {bits // 8} B takes {before.wavefronts} wavefronts, {before.ideal} at the least: {before.ways}-way{better} (LC301)"
+
+
+def _operands(folded: str) -> Iterator[str]:
+    """With which swizzles of the pointer a layout of the text is an operand of the unit that it names."""
+    unit, types = _UNIT.search(folded), {one["type"].lower() for one in _TYPED.finditer(folded)}
+    if unit is None or len(types) != 1:
+        return
+    name = types.pop().removesuffix("s")
+    for text, layout in _static(folded):
+        takes = "wgmma" if unit["wgmma"] else "tcgen05"
+        try:
+            legal = [
+                f"{major}-major with {f'{mode} (the {span}-byte swizzle)' if mode else 'no swizzle'}"
+                for major in ("K", "MN")
+                for mode, span in _SWIZZLES.items()
+                if canonical(layout, _MMA.get(name, name), major, mode or None, takes).verdict == "legal"
+            ]
+        except InputError:
+            return
+        yield f"{text} as (MN,K) of {name} is an operand of {takes}: {', or '.join(legal) or 'with no swizzle, in no major order'}, on the pointer and in the descriptor (LC607)"
 
 
 def _modes(layout: Layout) -> list[tuple[int, int, int]]:

@@ -65,9 +65,7 @@ def sizes(said: str) -> tuple[str, ...]:
 
 def staged(folded: str) -> tuple[str, ...]:
     """What the stages of a GEMM's tile come to that the text names with its type and GPU, where they are more than a block has."""
-    tile, typed, (gpu, _) = _TILE.search(folded), _TYPE.search(folded), _gpu(folded)
-    number = _ARCH.search(folded)
-    most = arch.most_shared(gpu or (int(number[1]) if number else 0))
+    tile, typed, most = _TILE.search(folded), _TYPE.search(folded), room(folded)
     stages = {int(one[1] or one[2]) for one in _STAGES.finditer(folded)}
     if not (tile and typed and most and stages):
         return ()
@@ -78,6 +76,12 @@ def staged(folded: str) -> tuple[str, ...]:
         f"{one} stages of A and B, ({m} + {n}) x {k} elements of {typed[0]}, are {one * each:,} B, above the {most:,} B of a block: {most // each} fit, without the epilogue's tile"
         for one in over
     )
+
+
+def room(folded: str) -> int:
+    """The bytes of shared memory that a block has on the GPU or architecture which the text names; 0 where it names none."""
+    (gpu, _), number = _gpu(folded), _ARCH.search(folded)
+    return arch.most_shared(gpu or (int(number[1]) if number else 0))
 
 
 def _gpu(folded: str) -> tuple[int, str]:

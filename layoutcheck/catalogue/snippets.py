@@ -37,6 +37,10 @@ _BRANCH = re.compile(
 _ALL_MEET = re.compile(
     r"\b__syncthreads ?\(|\b(?:cute\.arch\.)?sync_threads ?\(|\b(?:cute\.arch\.)?barrier ?\(\)"
 )
+_BARE = re.compile(r"(?:\w+ ?[=:]? ?)?(?P<layout>\([0-9, ]+\)(?: ?: ?\([0-9, ]+\))?)")
+_LAUNCHED = re.compile(
+    r"(?i)\b(?:launch\w*|block|cta|kernel)\b[^.;\n()0-9]{0,30}\b(?P<said>[0-9]{2,4}) threads\b|\bblock(?:_?dim)? ?= ?[\[(](?P<block>[0-9]{2,4})(?: ?, ?1){0,2} ?[\])]"
+)
 _OF_TRAITS = re.compile(r"(?:Src|Dst|Ref)Layout")
 _TYPES = {"Float16": "half_t", "BFloat16": "bfloat16_t", "Float32": "float", "TFloat32": "tfloat32_t", "Int8": "int8_t", "Float8E4M3FN": "float_e4m3_t", "half": "half_t", "Int32": "int"}  # fmt: skip
 _TYPE = re.compile(
@@ -45,17 +49,18 @@ _TYPE = re.compile(
 
 
 class Code(NamedTuple):
-    """`layouts` by name, "" for those without; `bits` of one instruction and of one element, 0 where the code does not tell."""
+    """`layouts` by name, "" for those without; `bits` of one instruction and of one element, and the threads of a block, 0 where the text does not tell."""
 
     layouts: dict[str, Layout]
-    bits: int
-    element: int
+    bits: int = 0
+    element: int = 0
+    threads: int = 0
 
 
 def facts(text: str) -> tuple[str, ...]:
     """What the numbers of the code in a text decide; none where it has no code with numbers."""
     code = text[:_LONGEST]
-    read = Code(_layouts(code), _instruction(code), _element(code))
+    read = Code(_layouts(code), _instruction(code), _element(code), _threads(code))
     told = (_results(code, read), _copies(code, read), _swizzles(code, read), _traits(read), _barriers(code))
     return tuple(one for every in told for one in every)[:_MOST] or tuple(_made(read))
 
@@ -63,7 +68,7 @@ def facts(text: str) -> tuple[str, ...]:
 def results(text: str) -> list[str]:
     """What each call of the layout algebra in a text comes to, whose arguments stand there."""
     code = text[:_LONGEST]
-    return _results(code, Code(_layouts(code), 0, 0)) if calls.CALL.search(code) else []
+    return _results(code, Code(_layouts(code))) if calls.CALL.search(code) else []
 
 
 def _results(code: str, read: Code) -> list[str]:
@@ -138,6 +143,12 @@ def _element(code: str) -> int:
     return each.pop() if len(each) == 1 else 0
 
 
+def _threads(code: str) -> int:
+    """The threads of a block, where the text names one number of them."""
+    found = {int(one["said"] or one["block"]) for one in _LAUNCHED.finditer(code)}
+    return found.pop() if len(found) == 1 else 0
+
+
 def _copies(code: str, read: Code) -> list[str]:
     """What each tiled copy covers, and whether its values are whole instructions."""
     told: dict[str, None] = {}
@@ -162,9 +173,11 @@ def _traits(read: Code) -> list[str]:
 
 
 def _named(argument: str, read: Code) -> Layout | None:
-    """The layout of an argument: `thr`, `thr{}`, `thr_layout=thr`, or one that is made in place."""
+    """The layout of an argument: `thr`, `thr{}`, `thr_layout=thr`, `thr (16,8)`, or one that is made in place."""
     value = argument.rpartition("=")[2].strip().removesuffix("{}")
-    made = _MADE.search(argument)
+    made, bare = _MADE.search(argument), _BARE.fullmatch(argument)
+    if bare:
+        return parse_layout(bare["layout"])
     return read.layouts.get(value) or (_layout(argument, made.end()) if made else None)
 
 
@@ -173,6 +186,11 @@ def _covered(threads: Layout, values: Layout, read: Code) -> str:
     rank = max(map(len, each))
     tile = [prod(one[at] for one in each if at < len(one)) for at in range(rank)]
     said = f"the tiled copy has {size(threads)} threads x {size(values)} values: it covers ({','.join(map(str, tile))})"
+    count = int(str(size(threads)))
+    if read.threads > count:
+        said += f"; a block of {read.threads} has {read.threads - count} more, whose slices begin behind the tile: let only tidx < {count} copy, or give all of them a share (LC204)"
+    elif 0 < read.threads < count:
+        said += f"; a block of {read.threads} lacks {count - read.threads} of them: their share is copied by nobody (LC213)"
     if not (read.bits and read.element):
         return said
     moved, have = read.bits // read.element, prod(each[1])

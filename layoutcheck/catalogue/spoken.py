@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from layoutcheck.catalogue import accesses, answering, devices, figures, laws, symptoms, tables, whose
+from layoutcheck.catalogue import accesses, answering, counts, devices, figures, laws, symptoms, tables, whose
 from layoutcheck.catalogue.answering import Answer
 from layoutcheck.catalogue.rows import SENTENCES
 
@@ -35,7 +35,7 @@ def is_open(answer: Answer) -> bool:
 
 def numbers(folded: str) -> tuple[str, ...]:
     """What the numbers of a text decide."""
-    return (*devices.staged(folded), *figures.told(folded), *accesses.told(folded))
+    return (*devices.staged(folded), *figures.told(folded), *accesses.told(folded), *counts.told(folded))
 
 
 def led(answer: Answer, told: laws.Told, folded: str) -> Answer:

@@ -96,9 +96,10 @@ def unproved(text: str, atom: Atom | None, side: str, need: int) -> str:
         return ""
     memref, elements = fitting[0], max(1, need // fitting[0].dtype.bits)
     told = [f"its pointer is align<{memref.align_bytes}>"] if align_bits(memref) % need else []
-    for path, extent, stride in leaves(memref.layout):
-        step = divisor(stride)
-        if extent != 1 and step % elements and not (stride == 1 and path[0] == 0):
+    every = leaves(memref.layout)
+    adjacent = next((path for path, _, stride in every if stride == 1), None)
+    for path, extent, stride in every:
+        if extent != 1 and divisor(stride) % elements and path != adjacent:
             known = " and is not known to be one" if isinstance(stride, Dynamic) else ""
             told.append(f"the stride {stride} of mode {dotted(path)} is no multiple of {elements}{known}")
     return f"The text prints {memref}: {'; '.join(told)}" if told else ""

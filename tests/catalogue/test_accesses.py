@@ -7,6 +7,7 @@ import pytest
 import layoutcheck as lc
 from layoutcheck.catalogue import accesses
 from layoutcheck.machine.banks import shared_wavefronts
+from layoutcheck.machine.tiles import analyse_tile, matrix_access
 
 _TOLD = re.compile(r"(\d+) lanes along mode (\d+) \(stride \d+\) take (\d+) wavefront")
 
@@ -67,3 +68,22 @@ def test_a_pitch_of_no_whole_vectors(text: str, row: int, shared: int, fits: int
 )
 def test_a_pitch_that_fits_or_is_of_no_vectors(text: str) -> None:
     assert accesses.told(text) == ()
+
+
+@pytest.mark.parametrize(("layout", "swizzle"), [("(64,64):(64,1)", "S<3,4,3>"), ("(64,64):(72,1)", "")])
+def test_ldmatrix_is_counted_as_the_banks_command_does(layout: str, swizzle: str) -> None:
+    (said,) = accesses.told(f"an 8-way bank conflict, loading with ldmatrix.x4 from {layout} half")
+    read = lc.parse_layout(layout)
+    (cost,) = analyse_tile(read, 16, [matrix_access(read, 16, 4)])
+    assert f"takes {cost.wavefronts} wavefronts, {cost.ideal} at the least: {cost.ways}-way" in said
+    assert (f"with {swizzle} on the pointer, in bytes, {cost.ideal}" in said) == bool(swizzle)
+
+
+@pytest.mark.parametrize("layout", ["(256,64):(64,1)", "(64,64):(1,64)", "(64,32):(32,1)", "(64,64):(72,1)"])
+@pytest.mark.parametrize(("unit", "named"), [("wgmma", "wgmma"), ("tcgen05", "tcgen05.mma")])
+def test_operands_are_told_with_the_swizzles_that_are_canonical(layout: str, unit: str, named: str) -> None:
+    (said,) = accesses.told(f"{named}: the tile of bf16 is {layout}")
+    for major in ("K", "MN"):
+        for swizzle in ("S<1,4,3>", "S<2,4,3>", "S<3,4,3>"):
+            legal = lc.canonical(layout, "bf16", major, swizzle, unit).verdict == "legal"
+            assert (f"{major}-major with {swizzle}" in said) == legal
