@@ -30,6 +30,7 @@ from layoutcheck.catalogue import (
     spoken,
     symptoms,
     tables,
+    telling,
     unmatched,
     whose,
 )
@@ -79,8 +80,10 @@ def _evaluated(found: list[Answer], text: str, folded: str, place: str | None) -
         return [replace(first, facts=(*told, *(one for one in first.facts if one not in told))), *found[1:]]
     refused = next((one for one in told if one in lacking or calls.NO_RESULT in one), "")
     entry = _NO_RESULT if refused else _EVALUATED
-    answer = answering.of_parts(entry, {"said": refused or told[0]}, told[0], folded, place)
-    return [replace(answer, facts=told)]
+    first = refused or told[0]
+    said = telling.line(text) or answering.shortened(folded, answering.MOST_QUOTED)
+    answer = answering.of_parts(entry, {"said": first}, said, folded, place)
+    return [replace(answer, facts=tuple(one for one in told if one != first))]
 
 
 def _addressed(answer: Answer, folded: str) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from layoutcheck import algebra
@@ -48,29 +48,53 @@ _READ: dict[str, tuple[Callable[[str], Any], ...]] = {
 CALL = re.compile(rf"\b(?:cute(?:\.|::))?(?P<name>{'|'.join(_READ)}) ?(?=\()")
 
 
+_TREE = r"(?:[0-9]+|\([0-9_(][0-9_,() ]*\))"
+_JOINED = re.compile(
+    rf"(?P<left>{_TREE}:{_TREE}) ?(?: o |∘) ?(?P<right>{_TREE}:{_TREE})".replace("[0-9]+|", "_?[0-9]+|")
+)
+
+
 def facts(text: str, made: Made) -> list[str]:
     """Each call whose arguments are numbers, or layouts that `made` knows by name or makes in place, with its result."""
     return list(dict.fromkeys(_evaluated(text, made)))[:_MOST]
 
 
+def stand_in(text: str) -> bool:
+    """Whether a text has a call, or layouts that are composed."""
+    return bool(CALL.search(text) or _JOINED.search(text))
+
+
 def _evaluated(text: str, made: Made) -> Iterator[str]:
     older = _OLDER if _REFUSES.search(text) else ""
+    for joined in _JOINED.finditer(text):
+        yield from _applied("composition", (joined["left"], joined["right"]), made, older)
     for found in CALL.finditer(text):
         try:
             given = split(text[found.end() + 1 : closing(text, found.end(), found.end() + _LONGEST) - 1])
-            readers = _READ[found["name"]]
-            if len(given) != len(readers) or not any(one.strip("'\"(){}_ ,0123456789?") for one in given):
-                continue  # numbers alone are the size of something else
-            read = [_argument(one.strip(), reader, made) for one, reader in zip(given, readers, strict=True)]
         except InputError:
             continue
-        said = f"{found['name']}({', '.join(str(one).replace(' ', '') for one in read)})"
-        try:
-            result = getattr(algebra, found["name"])(*read)
-        except InputError as error:
-            yield f"{said} {NO_RESULT}: {error.message}"
-        else:
-            yield f"{said} is {result}{older if found['name'] == 'composition' else ''}"
+        if any(
+            one.strip("'\"(){}_ ,0123456789?") for one in given
+        ):  # numbers alone: the size of something else
+            yield from _applied(found["name"], given, made, older)
+
+
+def _applied(name: str, given: Sequence[str], made: Made, older: str) -> Iterator[str]:
+    """What a function comes to; nothing where an argument is missing or cannot be read."""
+    readers = _READ[name]
+    if len(given) != len(readers):
+        return
+    try:
+        read = [_argument(one.strip(), reader, made) for one, reader in zip(given, readers, strict=True)]
+    except InputError:
+        return
+    said = f"{name}({', '.join(str(one).replace(' ', '') for one in read)})"
+    try:
+        result = getattr(algebra, name)(*read)
+    except InputError as error:
+        yield f"{said} {NO_RESULT}: {error.message}"
+    else:
+        yield f"{said} is {result}{older if name == 'composition' else ''}"
 
 
 def _argument(text: str, reader: Callable[[str], Any], made: Made) -> Any:

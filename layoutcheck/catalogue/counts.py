@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import gcd
 
 from layoutcheck.brackets import closing, split
 from layoutcheck.catalogue import devices
 from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import WARP
 
 _NAMED = re.compile(
     r"\b(?P<name>[A-Za-z_]\w*)`?(?:\.layout|\.shape)? ?(?:=|:|->|is|has|gives) ?(?:[^()\n;]{0,60}?)(?=\()"
@@ -28,11 +30,29 @@ _EXTENTS = re.compile(r"(?P<rows>[0-9]{2,4}) ?[,x×] ?(?P<columns>[0-9]{2,4})")
 _STAGES = re.compile(
     r"(?i)\b(?P<count>[2-9]|1[0-6])[- ]stages?\b|\b(?:num_)?stages? ?[=:] ?(?P<given>[2-9]|1[0-6])\b"
 )
+_TILER = re.compile(
+    r"(?i)\btile(?:r|s|_?shape|[ _]size)?(?: of| is)?[ :=]{0,3}\(? ?([0-9]{1,4}) ?[,x×] ?([0-9]{1,4})(?: ?[,x×] ?([0-9]{1,4}))?(?![0-9])"
+)
+_EXTENT = re.compile(r"\b(?P<name>[MNK]) ?= ?(?P<extent>[0-9]{1,7})\b(?! ?[*/])")
+_FAULT = re.compile(
+    r"(?i)\b(?:illegal|invalid|out[- ]of[- ]bounds?|wrong|garbage|incorrect|fault\w*|mismatch\w*|nan)\b"
+)
+_TORCH = re.compile(
+    rf"\btorch\.(?:randn?|empty|zeros|ones|full)\((?:[0-9]+, ?){{1,3}}(?P<columns>[0-9]{{1,6}})\)?[^()]{{0,40}}?dtype ?= ?(?:torch\.)?(?P<type>{'|'.join(TYPES)})\b"
+)
+_VECTORS = re.compile(
+    r"(?i)128[- ]?bit|16[- ]?bytes?\b|vectori[sz]|num_bits_per_copy ?= ?128|\bcp\.async|\balign"
+)
+_VECTOR = 16  # bytes
+_INIT = re.compile(r"\bmbarrier_init\([^,()]{1,40}, ?(?P<count>[0-9]{1,4})\)")
+_ARRIVES = re.compile(
+    r"(?i)\b(?:only|just) (?:(?P<one>one thread|a single thread|thread 0|lane 0|the elected thread)|warp 0|one warp|a single warp|the producer warp)(?: \w+)? arrives?\b"
+)
 
 
 def told(folded: str) -> tuple[str, ...]:
     """What the counts of a text decide; none where it has not both of a pair."""
-    return (*_fragments(folded), *_room(folded))
+    return (*_fragments(folded), *_room(folded), *_tails(folded), *_pitch(folded), *_arrivals(folded))
 
 
 def lacking(folded: str) -> Iterator[str]:
@@ -89,3 +109,35 @@ def _room(folded: str) -> Iterator[str]:
         terms.append(f"{times} x {each:,}" if times > 1 else f"{each:,}")
     if total > most:
         yield f"the tiles of the text take {' + '.join(terms)} = {total:,} B of shared memory, above the {most:,} B of a block"
+
+
+def _tails(folded: str) -> Iterator[str]:
+    """How far the last tile of each mode reaches beyond the extents M, N and K that a text names beside its tile."""
+    tile = _TILER.search(folded)
+    if tile is None or not _FAULT.search(folded):
+        return
+    extents = {one["name"]: int(one["extent"]) for one in _EXTENT.finditer(folded)}
+    for name, each in zip("MNK", (int(one) for one in tile.groups() if one), strict=False):
+        left = extents.get(name, 0) % each
+        if left:
+            yield f"{name} = {extents[name]} is {extents[name] // each} tiles of {each} and {left} more: the last tile reaches {each - left} beyond, which copies without a predicate read and write (LC204)"
+
+
+def _pitch(folded: str) -> Iterator[str]:
+    """That rows of a tensor which the text makes begin at addresses that no 16-byte vector may have."""
+    for made in _TORCH.finditer(folded) if _VECTORS.search(folded) else ():
+        bits, columns = TYPES[made["type"].lower()][0], int(made["columns"])
+        row = columns * bits // 8
+        if row % _VECTOR:
+            yield f"a row of {columns} elements of {made['type']} is {row:,} B, a multiple of {gcd(row, _VECTOR)} alone: no promise makes its second row begin at a multiple of {_VECTOR} B; pad the columns to {-(-columns * bits // (8 * _VECTOR)) * _VECTOR * 8 // bits}, or copy {8 * gcd(row, _VECTOR)} bits at a time (LC101)"
+            return
+
+
+def _arrivals(folded: str) -> Iterator[str]:
+    """That a barrier is initialised for another number of arrivals than the threads that the text has arrive."""
+    count, who = _INIT.search(folded), _ARRIVES.search(folded)
+    if count is None or who is None:
+        return
+    arrive = 1 if who["one"] or "elect_one" in folded else WARP
+    if int(count["count"]) != arrive:
+        yield f"the barrier is initialised for {count['count']} arrivals, and '{who[0]}' makes {arrive} of them: each phase needs as many as the count, so initialise it with {arrive}, or let {count['count']} threads arrive"

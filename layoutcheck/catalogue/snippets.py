@@ -68,7 +68,7 @@ def facts(text: str) -> tuple[str, ...]:
 def results(text: str) -> list[str]:
     """What each call of the layout algebra in a text comes to, whose arguments stand there."""
     code = text[:_LONGEST]
-    return _results(code, Code(_layouts(code))) if calls.CALL.search(code) else []
+    return _results(code, Code(_layouts(code))) if calls.stand_in(code) else []
 
 
 def _results(code: str, read: Code) -> list[str]:

@@ -6,9 +6,10 @@ boxDim (64,128,1,1,1) elementStrides (1,1,1,1,1) interleave 0 swizzle 3 l2Promot
 
 from __future__ import annotations
 
+import math
 import re
 
-from layoutcheck.atoms.tma.descriptor import Descriptor
+from layoutcheck.atoms.tma.descriptor import FORMATS, MOST_BOX, PIECE_BYTES, WHOLE_PIECES, Descriptor
 from layoutcheck.atoms.tma.limits import Violation, violations
 from layoutcheck.errors import InputError
 
@@ -25,6 +26,13 @@ _DUMP = re.compile(
     rf".{{0,20}}?globalDim\s+(?P<dims>{_NUMBERS}).{{0,20}}?globalStrides\s+(?P<strides>{_NUMBERS})"
     rf".{{0,20}}?boxDim\s+(?P<box>{_NUMBERS}).{{0,20}}?elementStrides\s+(?P<steps>{_NUMBERS}).{{0,40}}?swizzle\s+(?P<swizzle>[0-9]+)"
 )
+_FIELDS = ("globalDim", "globalStride", "boxDim", "elementStride")
+_TYPES = {
+    "bf16|bfloat16": "BF16_RN", "f16|fp16|float16|half": "F16_RN", "f32|fp32|float32|float": "F32_RN",
+    "u8|uint8|int8|i8|fp8|e4m3|e5m2": "U8", "u16|uint16|int16": "U16", "u32|uint32": "U32", "i32|int32": "S32",
+}  # fmt: skip
+_TYPED = re.compile(rf"(?i)(?<![a-z0-9])({'|'.join(_TYPES)})(?:_rn|_t|e4m3|e5m2)?(?![a-z0-9])")
+_SWIZZLE = re.compile(r"(?i)\bswizzle\w*[ _=:]{0,3}(32|64|128)B?\b|\b(32|64|128)B?[- ]?(?:byte )?swizzl")
 
 
 def faults(text: str) -> list[str] | None:
@@ -52,31 +60,77 @@ def faults(text: str) -> list[str] | None:
 
 
 def extents(text: str) -> list[str]:
-    """What the driver refuses, or a program did not mean, of the globalDim and boxDim that the text holds alone."""
-    read = {
-        name: tuple(int(part) for part in found[1].split(","))
-        for name in ("globalDim", "boxDim")
-        if (found := re.search(rf"{name}[ =:]{{0,9}}{_NUMBERS}", text))
-    }
-    out = [
-        f"{name}[{at}] is {value}, not 1 to {most}"
-        for name, most in (("globalDim", 1 << 32), ("boxDim", 256))
-        for at, value in enumerate(read.get(name, ()))
-        if not 1 <= value <= most
-    ]
-    pairs = enumerate(zip(read.get("globalDim", ()), read.get("boxDim", ()), strict=False))
+    """What the driver refuses, or a program did not mean, of the fields that the text holds by their names.
+
+    Of a map whose element type the text names all of its fields are judged, strides as packed where none are given.
+    """
+    read = {name: _values(found[1]) for name in _FIELDS if (found := _field(name).search(text))}
+    dims, box = read.get("globalDim", ()), read.get("boxDim", ())
+    whole = len(read.get("globalStride", ())) == len(dims)  # with that of the contiguous mode
+    out = (
+        [_told(bad, whole) for bad in violations(map_)]
+        if (map_ := _named(text, read))
+        else _out_of_range(read)
+    )
     out += [
-        f"globalDim[{at}] is {dim}, and the box takes {box} there: the tensor has another shape than the kernel was made for (one value where a vector is meant, an axis too few)"
-        for at, (dim, box) in pairs
-        if 0 < dim < box and dim == 1
+        f"globalDim[{at}] is {dim}, and the box takes {inside} there: the tensor has another shape than the kernel was made for (one value where a vector is meant, an axis too few)"
+        for at, (dim, inside) in enumerate(zip(dims, box, strict=False))
+        if 0 < dim < inside and dim == 1
     ]
     return out
 
 
-def _told(bad: Violation) -> str:
-    """`globalStrides[1] is 2, not a multiple of 16 B`, numbered as CUTLASS prints the fields."""
+def _field(name: str) -> re.Pattern[str]:
+    """`boxDim {64,128}`, `box_dim=[64, 128]`, `boxDim: (64,128)`."""
+    words = re.sub(r"(?=[A-Z])", "_?", name)
+    return re.compile(rf"(?i)\b{words}s?\b[ =:]{{0,9}}[({{\[] ?([0-9][0-9, ]*)[)}}\]]")
+
+
+def _values(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.replace(" ", "").split(",") if part)
+
+
+def _out_of_range(read: dict[str, tuple[int, ...]]) -> list[str]:
+    """The extents and strides that no tensor map has, whatever its type."""
+    limits = (("globalDim", 1 << 32), ("boxDim", MOST_BOX))
+    ranges = [
+        f"{name}[{at}] is {value}, not 1 to {most}"
+        for name, most in limits
+        for at, value in enumerate(read.get(name, ()))
+        if not 1 <= value <= most
+    ]
+    strides = enumerate(read.get("globalStride", ()))
+    return ranges + [
+        f"globalStrides[{at}] is {value}, not {WHOLE_PIECES}" for at, value in strides if value % PIECE_BYTES
+    ]
+
+
+def _named(text: str, read: dict[str, tuple[int, ...]]) -> Descriptor | None:
+    """The map of extents and box that a text gives with their element type; None where a part is missing or has another rank."""
+    dims, box, typed = read.get("globalDim", ()), read.get("boxDim", ()), _TYPED.search(text)
+    if not (dims and typed and len(box) == len(dims)):
+        return None
+    name = next(format_ for words, format_ in _TYPES.items() if re.fullmatch(words, typed[1].lower()))
+    bits = dict(FORMATS)[name]
+    packed = [math.prod(dims[: at + 1]) * bits // 8 for at in range(len(dims) - 1)]
+    given = read.get("globalStride", ())[-len(packed) :] if packed else ()
+    swizzle = _SWIZZLE.search(text)
+    span = next((one for one in (swizzle[1], swizzle[2]) if one), "") if swizzle else ""
+    steps = read.get("elementStride") or (1,) * len(dims)
+    try:
+        return Descriptor(
+            name, dims, tuple(given) or tuple(packed), box, f"{span}B" if span else "none", PIECE_BYTES, steps
+        )
+    except InputError:
+        return None
+
+
+def _told(bad: Violation, whole: bool = True) -> str:
+    """`globalStrides[1] is 2, not a multiple of 16 B`, as CUTLASS prints the fields: strides from mode 0 on, if `whole`."""
     if bad.field == "boxDim[0]":
         return f"boxDim[0] x element size is {bad.value} B, not {bad.demand}"
     if bad.at is None:
         return f"{bad.field} is {bad.value}, not {bad.demand}"
-    return f"{bad.field}[{bad.at + (bad.field == 'globalStrides')}] is {bad.value}, not {bad.demand}"
+    return (
+        f"{bad.field}[{bad.at + (whole and bad.field == 'globalStrides')}] is {bad.value}, not {bad.demand}"
+    )

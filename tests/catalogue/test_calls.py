@@ -55,3 +55,18 @@ def test_a_call_without_a_result_names_the_mode() -> None:
     (answer,) = answers(f"cute.composition({left}, {right}) fails")
     assert answer.entry.level == "rejected"
     assert str(raised.value.message) in answer.title
+
+
+@pytest.mark.parametrize("joint", [" o ", " ∘ "])
+def test_layouts_that_are_joined_are_composed(joint: str) -> None:
+    left, right = "(_128,_64):(_64,_1)", "(_16,_4):(_2,_32)"
+    result = lc.composition(lc.parse_layout("(128,64):(64,1)"), lc.parse_layout("(16,4):(2,32)"))
+    (said,) = snippets.results(f"what is {left}{joint}{right} in CuTe")
+    assert said == f"composition((128,64):(64,1), (16,4):(2,32)) is {result}"
+
+
+def test_a_static_assertion_with_its_layouts_names_the_mode() -> None:
+    text = 'static_assert failed: "Stride divisibility" composition of (_128,_64):(_64,_1) o (_48):(_3)'
+    (answer,) = answers(text)
+    assert "steps of 3 do not divide its extent 128" in answer.title
+    assert answer.quote == text

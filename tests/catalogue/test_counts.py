@@ -4,6 +4,7 @@ import pytest
 
 from layoutcheck.catalogue import answers, counts, snippets
 
+REACHES = "the last tile reaches"
 TENSOR = "tCrA: tensor<ptr<f16, rmem, align<32>> o ((2,2,2),4):((1,2,4),8)>"
 
 
@@ -79,3 +80,42 @@ def test_threads_of_the_block_beside_those_of_the_tiled_copy(threads: int, told:
     )
     assert said.startswith("the tiled copy has 128 threads x 8 values: it covers (16,64)")
     assert (told in said) if told else ("a block of" not in said)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("illegal access: M = 1000, N = 1024, tile (128, 128)", [f"M = 1000 is 7 tiles of 128 and 104 more: {REACHES} 24 beyond"]),
+        ("wrong result with M=64, N=64, K=100; tile 64x64x32", [f"K = 100 is 3 tiles of 32 and 4 more: {REACHES} 28 beyond"]),
+        ("wrong result with M=128, N=128, tile (128, 128)", []),
+        ("M = 1000, tile (128, 128) is fast", []),
+    ],
+)  # fmt: skip
+def test_the_last_tile_of_an_extent(text: str, told: list[str]) -> None:
+    assert [one.partition(", which")[0] for one in counts.told(text)] == told
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype", "padded", "bits"),
+    [
+        (1001, "bf16", 1008, 16),
+        (1004, "bfloat16", 1008, 64),
+        (1002, "float32", 1004, 64),
+        (1008, "half", 0, 0),
+    ],
+)
+def test_rows_that_no_promise_aligns(columns: int, dtype: str, padded: int, bits: int) -> None:
+    found = counts.told(f"from_dlpack(torch.randn(1000, {columns}, dtype=torch.{dtype})); 128-bit loads fail")
+    assert len(found) == bool(padded)
+    assert all(f"pad the columns to {padded}, or copy {bits} bits" in one for one in found)
+
+
+@pytest.mark.parametrize(
+    ("who", "count", "made"),
+    [("warp 0 arrives (elect_one)", 128, 1), ("thread 0 arrives", 32, 1), ("one warp arrives", 128, 32)],
+)
+def test_arrivals_beside_the_count_of_the_barrier(who: str, count: int, made: int) -> None:
+    text = "cute.arch.mbarrier_init(bar, {}) but only {}. Kernel hangs."
+    (said,) = counts.told(text.format(count, who))
+    assert f"makes {made} of them" in said
+    assert counts.told(text.format(made, who)) == ()
