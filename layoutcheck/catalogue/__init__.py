@@ -77,7 +77,8 @@ def _evaluated(found: list[Answer], text: str, folded: str, place: str | None) -
         return found
     if found and found[0].entry.level != ELSEWHERE and found[0].entry is not symptoms.LAYOUTS:
         first = found[0]
-        return [replace(first, facts=(*told, *(one for one in first.facts if one not in told))), *found[1:]]
+        new = tuple(one for one in told if not any(fact in one for fact in first.facts))
+        return [replace(first, facts=(*new, *first.facts)), *found[1:]]
     refused = next((one for one in told if one in lacking or calls.NO_RESULT in one), "")
     entry = _NO_RESULT if refused else _EVALUATED
     first = refused or told[0]

@@ -83,7 +83,7 @@ def extents(text: str) -> list[str]:
 def _field(name: str) -> re.Pattern[str]:
     """`boxDim {64,128}`, `box_dim=[64, 128]`, `boxDim: (64,128)`."""
     words = re.sub(r"(?=[A-Z])", "_?", name)
-    return re.compile(rf"(?i)\b{words}s?\b[ =:]{{0,9}}[({{\[] ?([0-9][0-9, ]*)[)}}\]]")
+    return re.compile(rf"(?i)\b{words}s?\b[ =:]{{1,9}}[({{\[] ?([0-9][0-9, ]*)[)}}\]]")
 
 
 def _values(text: str) -> tuple[int, ...]:
@@ -99,7 +99,10 @@ def _out_of_range(read: dict[str, tuple[int, ...]]) -> list[str]:
         for at, value in enumerate(read.get(name, ()))
         if not 1 <= value <= most
     ]
-    strides = enumerate(read.get("globalStride", ()))
+    strides = list(enumerate(read.get("globalStride", ())))
+    strides = (
+        strides[1:] if len(strides) == len(read.get("globalDim", ())) else strides
+    )  # the first is an element's
     return ranges + [
         f"globalStrides[{at}] is {value}, not {WHOLE_PIECES}" for at, value in strides if value % PIECE_BYTES
     ]

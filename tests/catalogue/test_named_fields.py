@@ -43,3 +43,10 @@ def test_the_pitch_of_packed_rows_is_judged_where_no_strides_are_given() -> None
 def test_without_a_type_only_what_no_map_has_is_told() -> None:
     assert told(rest="", boxDim="4,64") == []
     assert told(rest="", globalStrides="8200") == ["globalStrides[0] is 8200, not a multiple of 16 B"]
+
+
+@pytest.mark.parametrize(
+    "text", ["boxDim[0] * elementSize must be a multiple of 16", "globalDim (64,64) globalStrides (2,128)"]
+)
+def test_an_index_is_no_value_and_the_first_stride_may_be_an_elements(text: str) -> None:
+    assert extents(text) == []
