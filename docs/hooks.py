@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -13,16 +14,20 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from docs.examples import output, outputs, run_page  # noqa: E402
+from docs.schemas import schemas  # noqa: E402
 
 _COMMAND = re.compile(r"^```console\n\$ (layoutcheck (?![^\n]*--gpu)[^\n]*)\n```$", re.MULTILINE)
 _CONSOLE = re.compile(r"^```console\n.*?^```$", re.DOTALL | re.MULTILINE)
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """The README as the home page, without what is only for a clone, and CONTRIBUTING.md."""
+    """The README as the home page, without what is only for a clone, CONTRIBUTING.md, each JSON Schema."""
     readme = re.sub(r"^## Test it\n.*?(?=^## )", "", _root("README.md"), flags=re.DOTALL | re.MULTILINE)
     files.append(File.generated(config, "index.md", content=readme))
     files.append(File.generated(config, "contributing.md", content=_root("CONTRIBUTING.md")))
+    for schema in schemas().values():
+        path = schema["$id"].partition("layoutcheck.dev/")[2]
+        files.append(File.generated(config, path, content=json.dumps(schema, indent=1)))
     for page in list(files.documentation_pages()):
         if outputs(page.content_string):
             for name, content in run_page(page.content_string)[1].items():

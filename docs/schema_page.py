@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from docs.schemas import OUTPUTS, schemas
 from layoutcheck.findings import SCHEMA_VERSION
-from layoutcheck.reports.outputs import OUTPUTS, schemas
 
 _SCHEMA = """# JSON
 
@@ -16,16 +16,9 @@ _SCHEMA = """# JSON
 not be used. `schema_version` is {version}: within a version fields may be added, and none is renamed or
 removed. [Other commands](#other-commands) print other objects.
 
-Every JSON output has a JSON Schema in the package, and the tests hold real outputs against it. This writes
-that of reports into a file; the names of the others are those of the headings below, such as `trace`:
-
-```python
-import json
-from layoutcheck.reports.outputs import schemas
-
-with open("report.schema.json", "w") as file:
-    json.dump(schemas()["report"], file)
-```
+Every JSON output has a JSON Schema, and the tests hold real outputs against it. This site has that of reports
+as `schema/report-{version}.json`; the names of the others are those of the headings below, such as
+`schema/trace-{version}.json`. In a clone of the repository `docs.schemas.schemas()` makes them all.
 
 The input of `check` is one object on each line. Its keys are the options of `explain`, with `_` for `-`:
 

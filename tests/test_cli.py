@@ -16,11 +16,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from docs.schemas.reports import schema
 from layoutcheck import rulebook
 from layoutcheck.check import Report
 from layoutcheck.cli import run
 from layoutcheck.markdown import wrapped
-from layoutcheck.reports.report_shapes import schema
 from layoutcheck.whole import MARK
 
 ROOT = Path(__file__).parents[1]

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import layoutcheck as lc
+from docs.schemas.reports import schema
 from layoutcheck.errors import InputError
 from layoutcheck.formats import FORMATS
 from layoutcheck.reports import renderer
 from layoutcheck.reports.json import to_dict
-from layoutcheck.reports.report_shapes import schema
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.records import read_record
 from tests.test_fuzz import layouts, usual

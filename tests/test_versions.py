@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import layoutcheck as lc
+from docs.schemas.reports import schema
 from layoutcheck import versions
 from layoutcheck.cli import run
 from layoutcheck.dsl.collect import Collector
-from layoutcheck.reports.report_shapes import schema
 
 ROOT = Path(__file__).parents[1]
 

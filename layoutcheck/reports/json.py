@@ -1,4 +1,4 @@
-"""Reports as JSON, one object a line; `report_shapes.py` has their JSON Schema."""
+"""Reports as JSON, one object a line; docs/schemas/reports.py has their JSON Schema."""
 
 from __future__ import annotations
 

@@ -8,12 +8,12 @@ import json
 import jsonschema
 import pytest
 
+from docs.schemas.reports import schema
 from layoutcheck.catalogue import Answer, answers, figures
 from layoutcheck.catalogue.symptoms import is_prose, layouts
 from layoutcheck.errors import InputError
 from layoutcheck.reports.json import to_dict
 from layoutcheck.reports.outcome import Explained
-from layoutcheck.reports.report_shapes import schema
 from layoutcheck.sources.diagnostics import read_errors
 
 

@@ -9,11 +9,11 @@ from xml.etree import ElementTree as Xml
 import jsonschema
 import pytest
 
+from docs.schemas.reports import schema
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.result import Counts, Ran, Result
 from layoutcheck.reports.junit_xml import render
-from layoutcheck.reports.report_shapes import schema
 from layoutcheck.reports.style import Style
 from tests.test_options import MODES, world  # noqa: F401 (a fixture)
 

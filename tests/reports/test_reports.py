@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 import layoutcheck as lc
+from docs.schemas.reports import schema
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.errors import InputError
@@ -21,7 +22,6 @@ from layoutcheck.reports.json import to_dict
 from layoutcheck.reports.order import counts
 from layoutcheck.reports.outcome import Failure, Message, exit_status
 from layoutcheck.reports.pointing import mode_spans, underline
-from layoutcheck.reports.report_shapes import schema
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
 from layoutcheck.reports.told import headline

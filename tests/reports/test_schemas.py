@@ -11,16 +11,15 @@ from typing import Any
 import jsonschema
 import pytest
 
+from docs.schemas import OUTPUTS, keys, schemas
+from docs.schemas.reports import schema
 from layoutcheck.cli import run
 from layoutcheck.formats import FORMATS
 from layoutcheck.gpu.races import Delay, RaceRun, Races, Tried
 from layoutcheck.lint.finding import Edit, LintFinding
 from layoutcheck.lint.result import Counts, Ran, Result
-from layoutcheck.reports import keys
 from layoutcheck.reports import lint as lint_report
 from layoutcheck.reports import races as races_report
-from layoutcheck.reports.outputs import OUTPUTS, schemas
-from layoutcheck.reports.report_shapes import schema
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
 from tests.forking import traced_in_forks

@@ -8,6 +8,7 @@ import jsonschema
 import numpy as np
 import pytest
 
+from docs.schemas.reports import schema
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
@@ -16,7 +17,6 @@ from layoutcheck.check import Report, check
 from layoutcheck.copies.moves import NOTHING
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.tma import prepare
-from layoutcheck.reports.report_shapes import schema
 from layoutcheck.sources.request import build
 from tests.tma_miscompiles import g, s
 

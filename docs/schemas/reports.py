@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from docs.schemas.shapes import Either, OrNull, Ref, Said, Schema, schema_of
 from layoutcheck.findings import SCHEMA_VERSION
-from layoutcheck.reports.shapes import Either, OrNull, Ref, Said, Schema, schema_of
 
 VERSION = {
     "schema_version": Said(Literal[SCHEMA_VERSION], "the version of this schema")  # pyrefly: ignore[not-a-type]

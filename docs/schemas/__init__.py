@@ -1,21 +1,21 @@
 """What each command prints as JSON, as shapes, and the JSON Schemas of it.
 
-What `explain` and `check` print stands in `report_shapes.py`. What a command makes of a dataclass is that
-dataclass.
+What `explain` and `check` print stands in `reports.py`. What a command makes of a dataclass is that
+dataclass. The site has each schema at its `$id` (`hooks.py`), and the tests hold real outputs against it.
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
+from docs.schemas.keys import describe
+from docs.schemas.reports import SHAPES, VERSION, definitions, schema
+from docs.schemas.shapes import OrNull, Plus, Ref, Said, Schema, schema_of
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.gpu.races import RaceRun
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.result import Counts, Ran
 from layoutcheck.order.memory_map import MemoryMap
-from layoutcheck.reports.keys import describe
-from layoutcheck.reports.report_shapes import SHAPES, VERSION, definitions, schema
-from layoutcheck.reports.shapes import OrNull, Plus, Ref, Said, Schema, schema_of
 from layoutcheck.sources.traced import (
     Addresses,
     ElementReport,

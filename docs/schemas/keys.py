@@ -1,6 +1,6 @@
 """What the keys of JSON outputs hold, where their name alone, or "object.name", says it.
 
-`outputs.py` describes what a command means by a key of its own; the keys that many objects share are here.
+`docs.schemas` describes what a command means by a key of its own; the keys that many objects share are here.
 """
 
 from __future__ import annotations
