@@ -4,8 +4,8 @@
         __init__.py     the atoms: frozen dataclasses on `copies.atom.Atom`, printed as the DSL prints them
         reading.py      READING: how they are read, and what they are called
         compiler.py     COMPILER: what the compiler says of their copies
-        execution.py    plan or execute: which bytes one thread moves, or all of them
-        intent.py       intent: what is asked, where that is not element i to element i of each thread
+        execution.py    plan or execute: which bytes one thread moves, or all of them; and
+                        intent: what is asked, where that is not element i to element i of each thread
 
 A part is imported when it is first asked for, so that a copy loads its own family's and no other. Nothing
 lists the families: a folder under `layoutcheck/atoms` is one.
@@ -85,7 +85,7 @@ class Family:
     @cached_property
     def intent(self) -> Callable[[Copy, Any, int, int], Intent] | None:
         """`intent(copy, atom, src_base, dst_base)`; None where element i of V goes to element i."""
-        return self._part("intent", "intent")
+        return self._part("execution", "intent")
 
     def _part(self, module: str, name: str) -> Any:
         """What a module of the folder calls `name`; None where the folder has none, or no such module."""

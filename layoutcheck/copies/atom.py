@@ -19,7 +19,7 @@ from layoutcheck.machine.dtypes import DType
 class Atom(ABC):
     """The base of every atom: a frozen dataclass that prints as the DSL prints it (`str`).
 
-    Class variables, with their defaults:
+    Class variables, with their defaults. A class whose atoms differ has a property of that name:
 
     - `family`: its folder under `layoutcheck/atoms`
     - `rules`: rules whose name begins so speak of this atom and its like alone; "" for no such rules
@@ -33,6 +33,17 @@ class Atom(ABC):
     - `by_engine`: one thread starts it and an engine moves the data; it has no accesses of a warp
     - `drops_composed`: the lowering forgets a layout that is still composed with a run-time swizzle
     - `walks_v`: all of V is moved in vectors, whatever its nesting; else one instruction takes V[0] of (n, m)
+    - `needs`: where the instruction exists; by default everywhere
+    - `instruction_bits`: adjacent bits of memory that one thread's instruction moves; 0: the compiler's
+      choice, or none
+    - `run_sides`: the operands on which one instruction needs its elements side by side
+    - `spaces`: the memory spaces of source and destination; None where the atom leaves them open
+    - `completion`: what says that the data arrived: a "barrier" that counts bytes, a "group", "" (the thread)
+    - `multicast`: whether one instruction writes into the shared memory of several CTAs
+    - `to_rank`: whether it writes into the shared memory of one CTA of the cluster, which a rank names
+    - `data_side`: the operand whose thread-value layout counts every element once: not rows of addresses
+    - `constructor`: the DSL's operation as code, `cute.nvgpu.CopyUniversalOp()`; "" where none is to show
+    - `call_options`: what `make_copy_atom` takes beside type and width, as code
     """
 
     __slots__ = ()
@@ -47,17 +58,17 @@ class Atom(ABC):
     by_engine: ClassVar[bool] = False
     drops_composed: ClassVar[bool] = False
     walks_v: ClassVar[bool] = False
+    needs: ClassVar[Needs] = EVERYWHERE
+    instruction_bits: ClassVar[int] = 0
+    run_sides: ClassVar[tuple[str, ...]] = ("src", "dst")
+    spaces: ClassVar[tuple[str, str] | None] = None
+    completion: ClassVar[str] = ""
+    multicast: ClassVar[bool] = False
+    to_rank: ClassVar[bool] = False
+    data_side: ClassVar[str] = "src"
+    constructor: ClassVar[str] = ""
+    call_options: ClassVar[str] = ""
     dtype: DType
-
-    @property
-    def needs(self) -> Needs:
-        """Where the instruction exists; by default everywhere."""
-        return EVERYWHERE
-
-    @property
-    def instruction_bits(self) -> int:
-        """Adjacent bits of memory that one thread's instruction moves; 0: the compiler's choice, or none."""
-        return 0
 
     @property
     def address_bytes(self) -> int:
@@ -65,49 +76,9 @@ class Atom(ABC):
         return self.instruction_bits // 8
 
     @property
-    def run_sides(self) -> tuple[str, ...]:
-        """The operands on which one instruction needs its elements side by side."""
-        return "src", "dst"
-
-    @property
-    def spaces(self) -> tuple[str, str] | None:
-        """The memory spaces of source and destination; None where the atom leaves them open."""
-        return None
-
-    @property
-    def completion(self) -> str:
-        """What says that the data arrived: a "barrier" that counts bytes, a "group", or "" (the thread)."""
-        return ""
-
-    @property
-    def multicast(self) -> bool:
-        """Whether one instruction writes into the shared memory of several CTAs."""
-        return False
-
-    @property
-    def to_rank(self) -> bool:
-        """Whether it writes into the shared memory of one CTA of the cluster, which a rank names."""
-        return False
-
-    @property
-    def data_side(self) -> str:
-        """The operand whose thread-value layout counts every element once: not rows of addresses."""
-        return "src"
-
-    @property
     @abstractmethod
     def phrase(self) -> str:
         """One readable phrase: `cp.async 128 bits (8 x bf16), cache = global`."""
-
-    @property
-    def constructor(self) -> str:
-        """The DSL's operation as code, `cute.nvgpu.CopyUniversalOp()`; "" where there is none to show."""
-        return ""
-
-    @property
-    def call_options(self) -> str:
-        """What `make_copy_atom` takes beside type and width, as code. Raises InputError for what has none."""
-        return ""
 
     def traits(self) -> AtomTraits:
         """The thread-value layouts of both sides. Raises InputError for forms that do not exist."""
@@ -144,16 +115,8 @@ class ThreadAtom(VectorAtom):
     """One of which every thread of a tiled copy moves vectors of its own, by loads and stores."""
 
     __slots__ = ()
-
-    @property
-    def least_bits(self) -> int:
-        """The narrowest instruction there is."""
-        return 8
-
-    @property
-    def past_l1(self) -> bool:
-        """Whether the data of a 16-byte instruction stays out of the L1 cache."""
-        return False
+    least_bits: ClassVar[int] = 8  # of the narrowest instruction there is
+    past_l1: ClassVar[bool] = False  # whether the data of a 16-byte instruction stays out of the L1 cache
 
     @abstractmethod
     def with_width(self, width_bits: int) -> ThreadAtom:

@@ -18,8 +18,7 @@ from layoutcheck.algebra.inttuple import flatten, product, unflatten, wrap
 from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.atoms.cp_async import CACHE_MODES, CpAsync
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
-from layoutcheck.atoms.matrix.traits import LDMATRIX_FORMS, STMATRIX_FORMS
+from layoutcheck.atoms.matrix import LDMATRIX_FORMS, STMATRIX_FORMS, LdMatrix, StMatrix
 from layoutcheck.atoms.register import KINDS, RegisterCopy
 from layoutcheck.atoms.register.attributes import ATTRIBUTES, known
 from layoutcheck.atoms.universal import UniversalCopy

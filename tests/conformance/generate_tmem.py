@@ -84,7 +84,7 @@ def _s2t(rng: Random) -> Draft:
     element = rng.choice(ELEMENTS[3:]) if rng.random() < 0.8 else rng.choice(COMMON)
     while element.bits > 32:
         element = rng.choice(COMMON)
-    lanes, bits, broadcast = rng.choice(s2t.FORMS)
+    lanes, bits, broadcast = rng.choice(list(s2t.FORMS))
     atom = S2TCopy(element, lanes, bits, rng.choice((1, 2)), broadcast)
     if rng.random() < 0.04:
         atom = S2TCopy(element, rng.choice((64, 32)), 128, rng.choice((1, 2, 3)), rng.choice(s2t.BROADCASTS))

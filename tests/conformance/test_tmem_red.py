@@ -19,7 +19,7 @@ from layoutcheck.atoms.compiler import predict, predict_verifier
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.tmem import LANE_STEP, columns
 from layoutcheck.atoms.tmem_red import OPS, TmemLoadRed
-from layoutcheck.atoms.tmem_red.intent import aux_base
+from layoutcheck.atoms.tmem_red.execution import aux_base
 from layoutcheck.copies.atom import traits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref

@@ -17,7 +17,6 @@ from layoutcheck.atoms.intent import intent
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.register.compiler import wants_strides
 from layoutcheck.atoms.s2t import S2TCopy
-from layoutcheck.atoms.s2t.traits import s2t_traits
 from layoutcheck.atoms.tma.internal import _recast
 from layoutcheck.atoms.tma.plan import descriptor
 from layoutcheck.atoms.tmem_spcompress import TmemLoadSPCompress
@@ -156,7 +155,7 @@ def test_modes_of_one_dimension_reach_as_far_as_all_of_them(
 
 
 def test_a_cp_of_128_rows_writes_16_bytes_to_each_lane() -> None:
-    traits = s2t_traits(S2TCopy(dtype("f32"), 128, 128))
+    traits = S2TCopy(dtype("f32"), 128, 128).traits()
     assert str(traits.src) == str(traits.dst) == "(1,16384):(0,1)"
 
 

@@ -13,7 +13,7 @@ from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
 from layoutcheck.atoms.tmem.addresses import LABELS
 from layoutcheck.atoms.tmem_red import TmemLoadRed
-from layoutcheck.atoms.tmem_red.intent import aux_base
+from layoutcheck.atoms.tmem_red.execution import aux_base
 from layoutcheck.check import check
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy, Tiling

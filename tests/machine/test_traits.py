@@ -5,8 +5,7 @@ import pytest
 
 from layoutcheck.algebra.image import image
 from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
-from layoutcheck.atoms.matrix.traits import LDMATRIX_FORMS, STMATRIX_FORMS
+from layoutcheck.atoms.matrix import LDMATRIX_FORMS, STMATRIX_FORMS, LdMatrix, StMatrix
 from layoutcheck.atoms.other import OtherAtom
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.universal import UniversalCopy

@@ -13,10 +13,8 @@ import pytest
 import layoutcheck as lc
 from layoutcheck.algebra import parse_layout
 from layoutcheck.atoms.matrix import StMatrix
-from layoutcheck.atoms.matrix.traits import stmatrix_traits
 from layoutcheck.atoms.s2t import S2TCopy, rows_by_lane
 from layoutcheck.atoms.tmem import TmemLoad
-from layoutcheck.atoms.tmem.traits import tmem_traits
 from layoutcheck.copies.offsets import offsets
 from layoutcheck.machine.canonical import canonical
 from layoutcheck.machine.dtypes import dtype
@@ -136,12 +134,12 @@ def test_1387_retile_shows_the_same_registers_in_another_order() -> None:
 
 def test_3099_and_2553_stmatrix_takes_what_tensor_memory_and_mma_sync_leave() -> None:
     """Row and column of each element, in order: of tcgen05.ld.16x256b, of an accumulator, of two matrices."""
-    loaded = offsets(tmem_traits(TmemLoad(dtype("f32"), 16, 256, 1)).elements(32).dst)
-    stored = offsets(stmatrix_traits(StMatrix(dtype("f16"), 2)).elements(16).src)
+    loaded = offsets(TmemLoad(dtype("f32"), 16, 256, 1).traits().elements(32).dst)
+    stored = offsets(StMatrix(dtype("f16"), 2).traits().elements(16).src)
     accumulator = offsets(read_mma(F16, None, None).tv("C"))
     for at, row, column in ((loaded, loaded // 8, loaded % 8), (stored, stored // 8, stored % 8)):
         assert at.shape == accumulator.shape and (row + 16 * column == accumulator).all()
-    four = offsets(stmatrix_traits(StMatrix(dtype("f16"), 4)).elements(16).src)
+    four = offsets(StMatrix(dtype("f16"), 4).traits().elements(16).src)
     pair = offsets(parse_layout("((4,8),(2,2,2)):((32,1),(16,8,128))"))  # as 2553 is asked
     assert (four // 8 % 16 + 16 * (four % 8 + 8 * (four // 128)) == pair).all()
 

@@ -30,6 +30,7 @@ class BulkCopy(VectorAtom):
     rules: ClassVar[str] = "bulk"
     by_engine: ClassVar[bool] = True
     six_bits: ClassVar[bool] = True
+    address_bytes: ClassVar[int] = GRAIN_BYTES  # of a copy of any size
 
     kind: str
     dtype: DType
@@ -46,11 +47,6 @@ class BulkCopy(VectorAtom):
     def needs(self) -> Needs:
         """PTX ISA, cp.async.bulk, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json)."""
         return Needs(Arch(100) if self.byte_mask else Arch(90))
-
-    @property
-    def address_bytes(self) -> int:
-        """Of any size."""
-        return GRAIN_BYTES
 
     @property
     def spaces(self) -> tuple[str, str]:

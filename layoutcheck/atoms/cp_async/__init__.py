@@ -25,6 +25,10 @@ class CpAsync(ThreadAtom):
     walks_v: ClassVar[bool] = False
     folds_float_pred: ClassVar[bool] = True  # measured on the DSL
     drops_composed: ClassVar[bool] = True  # likewise
+    # PTX ISA, cp.async, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json).
+    needs: ClassVar[Needs] = Needs(Arch(80))
+    spaces: ClassVar[tuple[str, str]] = ("gmem", "smem")
+    least_bits: ClassVar[int] = WIDTHS_BITS[0]
 
     dtype: DType
     width_bits: int
@@ -32,16 +36,6 @@ class CpAsync(ThreadAtom):
 
     def __str__(self) -> str:
         return f"!cute_nvgpu.atom.simt_async_copy<{self.dtype}, cache = {self.cache}, {self.width_bits} b>"
-
-    @property
-    def needs(self) -> Needs:
-        """PTX ISA, cp.async, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json)."""
-        return Needs(Arch(80))
-
-    @property
-    def spaces(self) -> tuple[str, str]:
-        """The instruction names both."""
-        return "gmem", "smem"
 
     @property
     def phrase(self) -> str:
@@ -55,11 +49,6 @@ class CpAsync(ThreadAtom):
         name = self.cache.upper()
         mode = "" if name == "ALWAYS" else f"cute.nvgpu.cpasync.LoadCacheMode.{name}"
         return f"cute.nvgpu.cpasync.CopyG2SOp({mode})"
-
-    @property
-    def least_bits(self) -> int:
-        """4 bytes."""
-        return WIDTHS_BITS[0]
 
     @property
     def past_l1(self) -> bool:

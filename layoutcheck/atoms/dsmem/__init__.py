@@ -22,6 +22,12 @@ class DsmemStore(VectorAtom):
     """One `st.async` of `width_bits` for each run of V; 0 means one element."""
 
     family: ClassVar[str] = "dsmem"
+    # PTX ISA, st.async, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json).
+    needs: ClassVar[Needs] = Needs(Arch(90))
+    spaces: ClassVar[tuple[str, str]] = ("rmem", "dsmem")
+    completion: ClassVar[str] = "barrier"  # beside the data
+    to_rank: ClassVar[bool] = True
+    constructor: ClassVar[str] = "cute.nvgpu.cpasync.CopyDsmemStoreOp()"
 
     dtype: DType
     width_bits: int = 0
@@ -31,31 +37,6 @@ class DsmemStore(VectorAtom):
         return f"!cute_nvgpu.atom.dsmem_store<{self.dtype}{width}>"
 
     @property
-    def needs(self) -> Needs:
-        """PTX ISA, st.async, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json)."""
-        return Needs(Arch(90))
-
-    @property
-    def spaces(self) -> tuple[str, str]:
-        """From registers to a pointer that `mapa` has mapped."""
-        return "rmem", "dsmem"
-
-    @property
-    def completion(self) -> str:
-        """An mbarrier beside the data counts the bytes."""
-        return "barrier"
-
-    @property
-    def to_rank(self) -> bool:
-        """Always."""
-        return True
-
-    @property
     def phrase(self) -> str:
         """`st.async 128 bits (8 x bf16)`."""
         return f"st.async {self.width_phrase}"
-
-    @property
-    def constructor(self) -> str:
-        """The DSL's operation."""
-        return "cute.nvgpu.cpasync.CopyDsmemStoreOp()"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from layoutcheck.algebra.inttuple import product, wrap
 from layoutcheck.atoms.family import Compiler
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
-from layoutcheck.atoms.matrix.traits import counts
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix, counts
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.compiler.shared import meets_requirement
 from layoutcheck.copies.copy import Copy

@@ -16,23 +16,28 @@ Blackwell only (sm_100f and sm_110f families): stands on the compiler and these 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.atoms.tmem import COLUMN_BITS, LANE_STEP, TensorMemoryAtom
-from layoutcheck.copies.traits import AtomTraits
+from layoutcheck.copies.traits import AtomTraits, thread_values
+from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType
 
 BROADCASTS = ("", "lw_0213", "lw_0123", "x4")
-# (lanes, bits, broadcast) that the DSL's type takes (measured); PTX ISA, tcgen05.cp, has the same six.
-FORMS = (
-    (128, 256, ""),
-    (128, 128, ""),
-    (4, 256, ""),
-    (64, 128, "lw_0213"),
-    (64, 128, "lw_0123"),
-    (32, 128, "x4"),
-)
+# (lanes, bits, broadcast) that the DSL's type takes (measured); PTX ISA, tcgen05.cp, has the same six. Of
+# each (extent, stride) in bits of the shared-memory side, as the DSL numbers them. 4x256b is numbered in the
+# 128 lanes x 256 bits that it refreshes, partitioned right of 32-bit elements only.
+FORMS: dict[tuple[int, int, str], list[tuple[int, int]]] = {
+    (128, 256, ""): [(32768, 1)],
+    (128, 128, ""): [(16384, 1)],
+    (4, 256, ""): [(4, 32), (256, 128)],
+    (64, 128, "lw_0213"): [(64, 1), (128, 64), (2, 0)],
+    (64, 128, "lw_0123"): [(32, 1), (128, 32), (2, 4096), (2, 0)],
+    (32, 128, "x4"): [(32, 1), (128, 32), (4, 0)],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class S2TCopy(TensorMemoryAtom):
     """`lanes` x `width_bits` is the PTX shape, `ctas` the `cta_group`, `broadcast` one of `BROADCASTS`."""
 
     family: ClassVar[str] = "s2t"
+    memory_side: ClassVar[str] = "dst"
+    data_side: ClassVar[str] = "dst"
 
     dtype: DType
     lanes: int
@@ -53,11 +60,6 @@ class S2TCopy(TensorMemoryAtom):
             f"!cute_nvgpu.atom.s2t_copy<{self.dtype}, {self.lanes} DP, {self.width_bits} bit, "
             f"{self.ctas} cta{broadcast}>"
         )
-
-    @property
-    def memory_side(self) -> str:
-        """The destination."""
-        return "dst"
 
     @property
     def title(self) -> str:
@@ -80,20 +82,20 @@ class S2TCopy(TensorMemoryAtom):
         return f"{group}.{self.lanes}x{self.width_bits}b{multicast[self.broadcast]}"
 
     @property
-    def data_side(self) -> str:
-        """Tensor memory."""
-        return "dst"
-
-    @property
     def phrase(self) -> str:
         """`tcgen05.cp.cta_group::1.32x128b.warpx4 (i8)`."""
         return f"{self.instruction} ({self.dtype})"
 
     def traits(self) -> AtomTraits:
-        """Rows of shared memory on one side, the rectangle of tensor memory on the other."""
-        from layoutcheck.atoms.s2t.traits import s2t_traits
-
-        return s2t_traits(self)
+        """All threads name the same rows of shared memory, and the same rectangle of tensor memory."""
+        if (self.lanes, self.width_bits, self.broadcast) not in FORMS or self.ctas not in (1, 2):
+            raise InputError(f"{self} does not exist", expected="a form of tcgen05.cp")
+        threads = Layout(self.ctas, 0)
+        source = FORMS[self.lanes, self.width_bits, self.broadcast]
+        src = thread_values(threads, source)
+        written = math.prod(extent for extent, _ in source)
+        dst = src if self.lanes == 4 else thread_values(threads, [(written, 1)])
+        return AtomTraits(self.ctas, src, dst, dst)
 
 
 def lane_groups(atom: S2TCopy) -> tuple[tuple[int, ...], ...]:

@@ -21,8 +21,10 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.atom import Atom, WarpAtom
-from layoutcheck.copies.traits import AtomTraits
+from layoutcheck.copies.traits import WARP, AtomTraits, thread_values
+from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import TENSOR_MEMORY, Needs
 from layoutcheck.machine.dtypes import DType
 
@@ -49,11 +51,10 @@ class TensorMemoryAtom(Atom):
 
     __slots__ = ()
     rules: ClassVar[str] = "tmem"
-
-    @property
-    def needs(self) -> Needs:
-        """PTX ISA, tcgen05, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json)."""
-        return TENSOR_MEMORY
+    # PTX ISA, tcgen05, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json).
+    needs: ClassVar[Needs] = TENSOR_MEMORY
+    # Whether the verifier demands a base at an even column (measured).
+    wants_even_columns: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -64,11 +65,6 @@ class TensorMemoryAtom(Atom):
     @abstractmethod
     def title(self) -> str:
         """`tcgen05.ld.32x32b.x32`."""
-
-    @property
-    def wants_even_columns(self) -> bool:
-        """Whether the verifier demands a base at an even column (measured)."""
-        return False
 
     @abstractmethod
     def rectangle_phrase(self, element: DType) -> str:
@@ -132,10 +128,34 @@ class TmemCopy(WarpAtom, TensorMemoryAtom):
         return f"{self.title}{self.packing[1] * self.packed} ({self.dtype})"
 
     def traits(self) -> AtomTraits:
-        """The rectangle on one side, the fragment of registers on the other."""
-        from layoutcheck.atoms.tmem.traits import tmem_traits
+        """The rectangle on one side, the fragment of registers (the PTX ISA's figures) on the other.
 
-        return tmem_traits(self)
+        The tensor-memory side belongs to nobody: all threads name the same rectangle, bits along a lane
+        first, then the lanes. Packing 16-bit halves does not show in these layouts (measured).
+        """
+        if not exists(self):
+            raise InputError(f"{self} does not exist", expected="a shape and a repetition that PTX has")
+        n = self.repeat
+        row = 32 * n * max(1, self.width_bits // 32)  # bits of one lane
+        lanes: Layout
+        values: list[tuple[int, int]]
+        if self.lanes == 32:
+            lanes, values = Layout(WARP, row), [(row, 1)]
+        elif self.width_bits == 32:
+            row *= 2
+            lanes, values = Layout((16, 2), (row, row // 2)), [(row // 2, 1)]
+        elif self.width_bits == 64:
+            lanes, values = Layout((2, 2, 8), (8 * row, 32, row)), [(32, 1), (n, 64)]
+        else:
+            piece = self.width_bits // 4
+            lanes, values = Layout((4, 8), (piece, row)), [(piece, 1), (2, 8 * row), (n, self.width_bits)]
+        if n == 1 and len(values) > 1:
+            values.pop()
+        rectangle = Layout((WARP, row * self.lanes), (0, 1))
+        fragment = thread_values(lanes, values)
+        if self.loads:
+            return AtomTraits(WARP, rectangle, fragment, rectangle)
+        return AtomTraits(WARP, fragment, rectangle, rectangle)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ class TmemLoadRed(TmemCopy):
     packing: ClassVar[tuple[str, str]] = ("pack16b", ".pack::16b")
     repeat_of_fragment: ClassVar[bool] = False
     destinations: ClassVar[int] = 2
+    needs: ClassVar[Needs] = Needs(Arch(103, "a"), (10, 11))
 
     op: str = "max"
     nan: bool = False
@@ -44,11 +45,6 @@ class TmemLoadRed(TmemCopy):
         if self.half_split_off is not None:
             facts.append(f"half_split_off={self.half_split_off} : i32")
         return f"!cute_nvgpu.atom.tmem_load_red<{', '.join(facts)}>"
-
-    @property
-    def needs(self) -> Needs:
-        """See the module's text."""
-        return Needs(Arch(103, "a"), (10, 11))
 
     @property
     def title(self) -> str:

@@ -26,6 +26,8 @@ class TmemLoadSPCompress(TmemCopy):
     packing: ClassVar[tuple[str, str]] = ("pack16b", ".pack::16b")
     modelled: ClassVar[bool] = False
     destinations: ClassVar[int] = 2
+    # By the DSL's name of the type, `CopyAtomSM107TmemLoadSPCompressType`.
+    needs: ClassVar[Needs] = Needs(Arch(107, "a"), (10,))
 
     op: str = "max"
     red: bool = False
@@ -35,8 +37,3 @@ class TmemLoadSPCompress(TmemCopy):
         facts = [str(self.dtype), f"{self.lanes} DP", f"{self.width_bits} bit", f"x{self.repeat}", self.op]
         facts += ["red"] * self.red + ["nan"] * self.nan
         return f"!cute_nvgpu.atom.tmem_load_spcompress<{', '.join(facts)}>"
-
-    @property
-    def needs(self) -> Needs:
-        """By the DSL's name of the type, `CopyAtomSM107TmemLoadSPCompressType`."""
-        return Needs(Arch(107, "a"), (10,))

@@ -15,6 +15,7 @@ class UniversalCopy(ThreadAtom):
 
     family: ClassVar[str] = "universal"
     booleans: ClassVar[bool] = True
+    constructor: ClassVar[str] = "cute.nvgpu.CopyUniversalOp()"
 
     dtype: DType
     width_bits: int = 0
@@ -27,11 +28,6 @@ class UniversalCopy(ThreadAtom):
     def phrase(self) -> str:
         """`universal 128 bits (8 x bf16)`."""
         return f"universal {self.width_phrase}"
-
-    @property
-    def constructor(self) -> str:
-        """The DSL's operation."""
-        return "cute.nvgpu.CopyUniversalOp()"
 
     def with_width(self, width_bits: int) -> UniversalCopy:
         """The same atom of another width."""
