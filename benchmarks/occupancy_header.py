@@ -1,4 +1,4 @@
-"""Compare `layoutcheck.numerics.occupancy` with NVIDIA's `cuda_occupancy.h`, launch by launch.
+"""Compare `layoutcheck.numerics.resources` with NVIDIA's `cuda_occupancy.h`, launch by launch.
 
     python -m benchmarks.occupancy_header [--include DIR] [--count 60000] [--seed 1] [--sample FILE]
 
@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from layoutcheck.numerics.occupancy import DEVICES, Device, occupancy
+from layoutcheck.numerics.resources import DEVICES, Device, occupancy
 
 SOURCE = r"""
 #include <cuda_occupancy.h>

@@ -15,7 +15,7 @@ import pytest
 import layoutcheck as lc
 from layoutcheck.catalogue.results import rounding
 from layoutcheck.cli import _COMMANDS, run
-from layoutcheck.cli.completion import completer
+from layoutcheck.cli.arguments import completer
 from layoutcheck.errors import InputError
 from layoutcheck.formats import FORMATS, check_format, listed
 from layoutcheck.reports.style import Style

@@ -8,8 +8,13 @@ family. All of it was measured; tests/conformance/test_verifier.py holds it agai
 from __future__ import annotations
 
 from layoutcheck.atoms.family import family_of
-from layoutcheck.copies.compiler.operands import check_aux, check_memrefs, check_predicate, check_shapes
-from layoutcheck.copies.compiler.pointers import check_pointers
+from layoutcheck.copies.compiler.operands import (
+    check_aux,
+    check_memrefs,
+    check_pointers,
+    check_predicate,
+    check_shapes,
+)
 from layoutcheck.copies.compiler.prediction import ACCEPTED, Prediction, rejected
 from layoutcheck.copies.compiler.python_layer import through_atom_call, through_copy
 from layoutcheck.copies.copy import OPS, Copy

@@ -21,6 +21,7 @@ from layoutcheck.errors import InputError, option_of
 
 if TYPE_CHECKING:
     import typer
+from pkgutil import resolve_name
 
 Command = Callable[..., int]
 
@@ -160,8 +161,6 @@ def _for_typer(command: Command) -> Command:
     """The command again, with typer's own annotations in place of ours."""
     import typer
 
-    from layoutcheck.cli.completion import completer
-
     defaults = _defaults(command)
 
     def again(**given: Any) -> int:
@@ -257,3 +256,27 @@ def _value(kind: Any, text: str | None) -> Any:
         return decimal(text) if kind is float else kind(text)
     except ValueError:
         return None
+
+
+def completer(parameter: str, values: Sequence[str] = ()) -> Callable[[str], list[str]] | None:
+    """What a shell completes as a value of the parameter: one of `values`, or its names; None: files."""
+    if not values and parameter not in _NAMES:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        found = values or resolve_name(f"layoutcheck.{_NAMES[parameter]}")
+        names = found() if callable(found) else found
+        before, comma, word = incomplete.rpartition(",") if parameter in _LISTS else ("", "", incomplete)
+        return [f"{before}{comma}{one}" for one in names if one.startswith(word)]
+
+    return complete
+
+
+_LISTS = ("select", "ignore")
+# Where the names of a parameter are, or who gives them: imported when a shell asks.
+_NAMES = {
+    "arch": "machine.arch:TARGETS", "atom": "sources.atoms:shown", "case": "sources.cases:case_names",
+    "by": "tracing:fix_names",
+    **dict.fromkeys(("code", *_LISTS), "rulebook:rules"),
+    **dict.fromkeys(("dtype", "src_dtype", "dst_dtype"), "machine.dtypes:SHOWN"),
+}  # fmt: skip

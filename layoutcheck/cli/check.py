@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from layoutcheck.cli.arguments import Option
-from layoutcheck.cli.compiler import asked
+from layoutcheck.cli.asked import asked_dsl
 from layoutcheck.cli.input import open_bytes
 from layoutcheck.cli.options import Compiler, Output, Strict, format_of
 from layoutcheck.cli.output import Sink, complain, file_of, must_be_others
@@ -87,7 +87,7 @@ def _checked(jsonl: str, fixes: bool, compiler: bool, progress: Progress | None)
             if progress:
                 size = os.fstat(file.fileno()).st_size
                 progress("check", seen, max(seen, seen * size // file.tell()))  # as if lines were alike
-            yield asked(batch) if compiler else batch
+            yield asked_dsl(batch) if compiler else batch
     if not seen:
         raise InputError("no copies to check", expected='JSON objects, one a line: {"src": ..., "dst": ...}')
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from layoutcheck.cli.arguments import WHICH, Option
-from layoutcheck.cli.cases import list_cases, outcomes_of_case
-from layoutcheck.cli.mma import asked as asked_mma
+from layoutcheck.cli.asked import asked_mma, list_cases, outcomes_of_case
 from layoutcheck.cli.options import MMA, format_of
 from layoutcheck.cli.output import Sink, file_of, style_of
 from layoutcheck.errors import InputError, refuse_beside

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from layoutcheck.cli.arguments import WHICH, Option
-from layoutcheck.cli.cases import list_cases, outcomes_of_case
-from layoutcheck.cli.compiler import asked
+from layoutcheck.cli.asked import asked_dsl, asked_mma, list_cases, outcomes_of_case
 from layoutcheck.cli.input import read_text
-from layoutcheck.cli.mma import asked as asked_mma
 from layoutcheck.cli.options import (
     MMA,
     Compiler,
@@ -110,7 +108,7 @@ def explain(
             src, arch=given.get("arch"), format_=format_, output=output, strict=strict, everything=everything
         )
     if compiler:
-        outcomes = asked(outcomes)
+        outcomes = asked_dsl(outcomes)
     sink.put(render(outcomes, sink.style))
     return exit_status(outcomes, strict)
 

@@ -152,12 +152,12 @@ def _memory(what: Script, format_: str, output: Path | None) -> int:
 def _lines(what: Script, extent: int | None, format_: str, output: Path | None) -> int:
     """What each line costs in all blocks of a launch; the exit status, 2 if a kernel could not be counted."""
     from layoutcheck import tracing
-    from layoutcheck.reports import line_totals
+    from layoutcheck.reports.lowered_banks import totals_table
 
     check_format("trace --lines", format_)
     sink = Sink(output)
     seen, kernels = tracing.lines(what, extent)
-    return _told(seen, sink, line_totals.render(kernels, format_), (one.problem for one in kernels))
+    return _told(seen, sink, totals_table(kernels, format_), (one.problem for one in kernels))
 
 
 def _banks(what: Script, format_: str, sink: Sink) -> int:

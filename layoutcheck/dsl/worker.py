@@ -65,16 +65,9 @@ TASKS: dict[str, Callable[[Item], Item]] = {
 # Items that a fork works on, which bound what its copy of the context grows by: a verdict leaves a kilobyte
 # or two (types are kept forever), a lowered kernel its binary and more.
 BATCH = {
-    "verify": 10_000,
-    "parse": 10_000,
-    "build": 2_000,
-    "lower": 128,
-    "tma": 128,
-    "passes": 16,
-    "room": 16,
-    "compile": 4,
-    "program": 16,
-}
+    "verify": 10_000, "parse": 10_000, "build": 2_000, "lower": 128, "tma": 128, "passes": 16, "room": 16,
+    "compile": 4, "program": 16,
+}  # fmt: skip
 # What a task imports where it is first needed.
 _IMPORTS = {"passes": ("cutlass._mlir.passmanager",), "tma": ("layoutcheck.dsl.lowered.integers",)}
 _DIALECT = re.compile(r'["!#](\w+)\.')  # of operations, types and attributes

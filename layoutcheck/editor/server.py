@@ -27,8 +27,7 @@ from layoutcheck import tracing
 from layoutcheck.cells import SUFFIX
 from layoutcheck.digits import many
 from layoutcheck.dsl.trace import Ended
-from layoutcheck.editor.moved import Moved
-from layoutcheck.editor.seen import Lines, lines_of
+from layoutcheck.editor.seen import Lines, Moved, lines_of
 from layoutcheck.errors import InputError
 from layoutcheck.lint.analyse import analyse
 from layoutcheck.lint.finding import LintFinding

@@ -53,29 +53,10 @@ from layoutcheck.fixes.draft import Draft
 
 # Where two fixes cost the same, the one that changes less of the program comes first.
 STRATEGIES = (
-    tmem_view,
-    promise,
-    predicate,
-    launch,
-    regroup,
-    in_cluster,
-    bulk_run,
-    turn_operand,
-    retile,
-    static_stride,
-    fit_threads,
-    pad_pitch,
-    match_layout,
-    transpose_in_ldmatrix,
-    swizzle,
-    stage_through_registers,
-    narrow_copy,
-    copy_elements,
-    convert,
-    widen_copy,
-    tma,
-    tma_parts,
-)
+    tmem_view, promise, predicate, launch, regroup, in_cluster, bulk_run, turn_operand, retile, static_stride,
+    fit_threads, pad_pitch, match_layout, transpose_in_ldmatrix, swizzle, stage_through_registers,
+    narrow_copy, copy_elements, convert, widen_copy, tma, tma_parts,
+)  # fmt: skip
 
 # What makes a working copy faster without asking more instructions of it.
 FASTER = (fit_threads, match_layout, recast, swizzle, widen_copy, tma, tma_parts)

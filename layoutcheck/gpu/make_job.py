@@ -34,8 +34,7 @@ from layoutcheck.gpu.images import (
     NotRunnable,
     arena,
 )
-from layoutcheck.gpu.job import Job
-from layoutcheck.gpu.parameters import parameters_of
+from layoutcheck.gpu.job import Job, parameters_of
 from layoutcheck.gpu.predicate import Predicate, predicate_of
 from layoutcheck.machine.arch import MAX_BLOCK_THREADS, parse_arch
 

@@ -12,16 +12,9 @@ if TYPE_CHECKING:
     from layoutcheck.numerics.units import decode, encode, unit
 
 __all__ = [
-    "Unit",
-    "assert_attention",
-    "assert_bits",
-    "assert_within",
-    "attention",
-    "decode",
-    "derive",
-    "encode",
+    "Unit", "assert_attention", "assert_bits", "assert_within", "attention", "decode", "derive", "encode",
     "unit",
-]
+]  # fmt: skip
 
 _HOMES = {
     "assert_attention": "checks",

@@ -24,9 +24,8 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
 from layoutcheck.operands.fragments import Ints, TiledMma, one_order, tiled_mma
-from layoutcheck.sources.composed import unswizzled
 from layoutcheck.sources.mlir import Operation, Value, each_once, parse
-from layoutcheck.sources.types import parse_memref, parse_tiled_copy
+from layoutcheck.sources.types import parse_memref, parse_tiled_copy, unswizzled
 
 _MOST = 1 << 20  # registers of all threads that are compared
 _BOUNDS = 3  # operands of scf.for before its variables: from, to, step

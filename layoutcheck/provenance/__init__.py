@@ -31,14 +31,13 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.trips import GRID
 from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, followed, prepared
-from layoutcheck.provenance.extents import Mode, no_more
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged, Names
 from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.tell import told, told_beyond, told_sums, told_unset
-from layoutcheck.provenance.tiles import place_tiles
+from layoutcheck.provenance.tiles import Mode, no_more, place_tiles
 from layoutcheck.provenance.unset import Unset, padded_sums, unset_values
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
+import numpy as np
+
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.record import Mask
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel
@@ -21,11 +24,12 @@ from layoutcheck.provenance.follow import follow, products_of
 from layoutcheck.provenance.instances import USUAL, Instance
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.moved import Moves
-from layoutcheck.provenance.opaque import opaque
 from layoutcheck.provenance.products import Products
+from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.schedule import schedule
 from layoutcheck.provenance.tensors import tensors
+from layoutcheck.sources.mlir import Operation
 
 SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
@@ -99,3 +103,59 @@ def prepared(
     replay = Replay(blocks, maps, moves, guesses)
     order = schedule([one.watched for one in blocks], tma_transfers(text), budget)
     return replay, order, Names(tensors(given, small.types, maps, guesses))
+
+
+def opaque(products: Products, others: Products) -> frozenset[int]:
+    """Tensors whose elements have other coordinates in `others`, of the same kernel with other extents.
+
+    A workspace that holds a tile as one flat region has no rows and columns. With dynamic extents that are
+    made up, a region larger than the guess reaches into the next mode, and its elements seem to have
+    coordinates there. With another guess they have other ones. The elements of a tile keep theirs.
+    """
+    found, again = dict(_first(products)), dict(_first(others))
+    guessed, moving = products.names.guessed(), set[int]()
+    for key in found.keys() & again.keys():
+        mine, theirs = found[key], again[key]
+        if key[0] in guessed and mine.shape == theirs.shape:
+            there = (mine != 0) & (theirs != 0)
+            if not _alike(products, others, mine[there], theirs[there]):
+                moving.add(key[0])
+    return frozenset(moving)
+
+
+def _first(products: Products) -> Iterator[tuple[tuple[int, Operation, str, int], Array]]:
+    """What each instruction takes from a tensor, or stores there, when a block first executes it."""
+    seen: set[tuple[int, Operation, str, int]] = set()
+    every = [
+        (one.op, letter, one.block, side.labels)
+        for one in products.executions
+        for letter, side in (("A", one.a), ("B", one.b))
+    ]
+    every += [(one.op, "C", one.block, one.at) for one in products.replay.stored]
+    for op, letter, block, labels in every:
+        plain = (labels >= GLOBAL) & (labels < PRODUCT)
+        for number in np.unique(labels[plain] // GLOBAL_STEP).tolist():
+            key = number, op, letter, block
+            if key not in seen:
+                seen.add(key)
+                yield key, np.where(plain & (labels // GLOBAL_STEP == number), labels, 0)
+
+
+def _alike(products: Products, others: Products, mine: Array, theirs: Array) -> bool:
+    """Whether addresses of one instruction have the same coordinates in both, or all of them are one tile on.
+
+    What counts from a tensor's end (the last tile along k) is further on by what its mode is larger.
+    """
+    if not mine.size:
+        return True
+    tensor, other = products.names.tensor(mine), others.names.tensor(theirs)
+    if tensor is None or other is None:
+        return False
+    a, b = tensor.coordinates(mine), other.coordinates(theirs)
+    if a is None or b is None:
+        return False
+    larger, extents = np.zeros(tensor.rank, np.int64), {mode.place: mode.extent for mode in tensor.modes}
+    for mode in other.modes:
+        larger[mode.place] = mode.extent - extents.get(mode.place, mode.extent)
+    on = b - a
+    return bool((on == on[0]).all() and ((on[0] == 0) | (on[0] == larger)).all())

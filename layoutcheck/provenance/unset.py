@@ -9,7 +9,8 @@ tensor, under the predicate of the store.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,11 +28,10 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.provenance.bare import Bare, Beyond, Bools, Stored
 from layoutcheck.provenance.gaps import Gaps, of_shared
 from layoutcheck.provenance.labels import NOTHING
-from layoutcheck.provenance.neutral import ZERO, neutral
 from layoutcheck.provenance.padded import Padded, may_pad
 from layoutcheck.provenance.refs import Array
 from layoutcheck.provenance.suspects import Suspects
-from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Operation, Value
 
 _MOST_CALLS = 2
 _MOST_TURNS = 2  # of a loop without a count: one over tiles
@@ -264,3 +264,45 @@ def _stored(one: Stored, kept: Bools, each: int, at: Sequence[tuple[int, ...]], 
     mine = kept & (blocks == blocks[kept][-1])
     span = int(own[mine][0]), int(own[mine][-1])
     return Found(one.op, "", one.load, one.writers, at[int(blocks[mine][0])], span, int(mine.sum()), told)
+
+
+ZERO, LEAST = "0.0", 'float("-inf")'
+_MOVES = re.compile(
+    r"vector\.(?!reduction|multi_reduction)\w+|.*\.(?:select|bitcast|(?:insert|extract)value|freeze|extf|truncf)"
+    r"|builtin\.unrealized_conversion_cast|nvvm\.shfl\.sync|llvm\.store|nvvm\.store\.ext"
+)
+_SUMS = re.compile(
+    r"arith\.(?:addf|addi|mulf|negf|extsi|extui)|math\.(?:fma|absf)|nvvm\.(?:add|mul|fma)\.packed\.f32x2"
+)
+_PRODUCTS = re.compile(r"arith\.mulf|math\.fma|nvvm\.(?:mul|fma)\.packed\.f32x2")
+_MOST = re.compile(r"arith\.max(?:imum|num)f|nvvm\.fmax")
+_KIND = re.compile(r"<(\w+)>")
+
+
+def neutral(through: Iterable[Operation], held: Collection[Value]) -> str:
+    """What a fragment may be filled with, in Python, so that all that is made of it is right; "" if unknown.
+
+    Its registers go `through` operations, and the values `held` hold them, or what is computed of them. A sum
+    begins with 0, which copies, negations and products with other values keep; a maximum begins with minus
+    infinity. Anything else (both of them, an exponential, a difference, a product of two registers of the
+    fragment) gives no answer.
+    """
+    kinds = {kind for op in through if (kind := _kind(op, held)) != "move"}
+    if kinds <= {"sum"}:
+        return ZERO
+    return LEAST if kinds == {"most"} else ""
+
+
+def _kind(op: Operation, held: Collection[Value]) -> str:
+    """Whether an operation is a "move", a step of a "sum", of the "most", or "other"."""
+    if _PRODUCTS.fullmatch(op.name) and len(set(op.operands[:2]) & set(held)) > 1:
+        return "other"
+    if "reduction" in op.name:
+        kind = _KIND.search(op.attributes.get("kind", ""))
+        return {"add": "sum", "maximumf": "most", "maxnumf": "most"}.get(kind[1] if kind else "", "other")
+    found = (
+        kind
+        for kind, names in (("move", _MOVES), ("sum", _SUMS), ("most", _MOST))
+        if names.fullmatch(op.name)
+    )
+    return next(found, "other")

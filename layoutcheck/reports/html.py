@@ -17,9 +17,16 @@ from layoutcheck.findings import Finding, Where
 from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
 from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.pictures.svg import Picture, element, escape, stylesheet
-from layoutcheck.reports.pointing import mode_spans
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.told import answers, facts, headline, instructions, main_finding, operands
+from layoutcheck.reports.told import (
+    answers,
+    facts,
+    headline,
+    instructions,
+    main_finding,
+    mode_spans,
+    operands,
+)
 
 _LONGEST_FACT = 200
 _MARGIN_BYTES = 2_000  # of markup around the pictures of a fragment

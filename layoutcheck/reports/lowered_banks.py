@@ -7,12 +7,13 @@ they take, those that the same bytes would need, and the most ways that one is s
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from layoutcheck.dsl.lowered.costs import LineCost
+from layoutcheck.dsl.lowered.totals import KernelLines, LineTotal
 from layoutcheck.findings import json_lines
-from layoutcheck.reports.style import aligned
+from layoutcheck.reports.style import aligned, kernel_name
 from layoutcheck.sources.traced import Frame
 
 _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "ways", "rests on", "copies")
@@ -67,3 +68,54 @@ def to_dict(one: LineCost) -> dict[str, Any]:
         "count": one.count,
         "kernels": list(one.kernels),
     }
+
+
+_TOTAL_HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "sectors", "ideal", "rests on")
+
+
+def totals_table(kernels: Sequence[KernelLines], format_: str = "text") -> str:
+    """A table for each kernel, or JSON Lines."""
+    if format_ == "json":
+        return json_lines(row for kernel in kernels for row in _totals(kernel))
+    return "\n".join("\n".join(_total_table(one)) + "\n" for one in kernels) or "no kernel was seen\n"
+
+
+def _total_table(kernel: KernelLines) -> Iterator[str]:
+    if kernel.problem:
+        yield f"{kernel_name(kernel.kernel)}: not counted: {kernel.problem}"
+        return
+    blocks = kernel.grid[0] * kernel.grid[1] * kernel.grid[2]
+    some = "" if kernel.evaluated == blocks else f", counted by {kernel.evaluated} at the edges of the grid"
+    yield f"{kernel_name(kernel.kernel)}: {blocks} block{'s' * (blocks != 1)}{some}"
+    if kernel.lines:
+        yield from aligned([_TOTAL_HEAD, *(_total_row(one) for one in kernel.lines)])
+    else:
+        yield "no access to shared or global memory was seen"
+
+
+def _total_row(one: LineTotal) -> tuple[str, ...]:
+    counts = (one.instructions, one.wavefronts, one.ideal_wavefronts, one.sectors, one.ideal_sectors)
+    return source_place(one.where), f"{one.op} {one.width_bits} b", *map(str, counts), one.kind
+
+
+def _totals(kernel: KernelLines) -> Iterator[dict[str, Any]]:
+    """A kernel's rows as JSON has them; one with a "problem" for a kernel that is not counted."""
+    about = {"kernel": kernel.kernel, "arch": kernel.arch}
+    if kernel.problem:
+        yield {**about, "problem": kernel.problem}
+    for one in kernel.lines:
+        yield {
+            **about,
+            "grid": list(kernel.grid),
+            "blocks_evaluated": kernel.evaluated,
+            "file": one.where.file,
+            "line": one.where.line,
+            "instruction": one.op,
+            "width_bits": one.width_bits,
+            "instructions": one.instructions,
+            "wavefronts": one.wavefronts,
+            "ideal_wavefronts": one.ideal_wavefronts,
+            "sectors": one.sectors,
+            "ideal_sectors": one.ideal_sectors,
+            "rests_on": one.kind,
+        }

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.digits import many
 from layoutcheck.findings import SEVERITIES, rank, shortened
-from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.pictures.order import drawn_text
 from layoutcheck.reports.style import Style, kernel_name
 from layoutcheck.sources.callers import callers, shown
 from layoutcheck.sources.traced import (
+    KEPT,
     ElementReport,
     Frame,
     KernelFinding,
@@ -223,3 +224,29 @@ def spot(where: Frame) -> tuple[str, int, int]:
     if not where.file:
         return "", 0, 0
     return Path(os.path.relpath(where.file)).as_posix(), where.line, max(1, where.column)
+
+
+# Where the example begins: "... its own: with 64 beside 128 it is left", "...: thread 8 of block (3,2,0) ..."
+_EXAMPLE = re.compile(r": (?:with [0-9]|thread [0-9])")
+
+
+class Alike(NamedTuple):
+    """The first of them in words, how often all of them together, and each."""
+
+    words: str
+    times: int
+    reasons: tuple[str, ...]
+
+
+def alike(reasons: Iterable[tuple[str, int]]) -> list[Alike]:
+    """Reasons with their counts, those that differ in their example alone as one; the most frequent first."""
+    groups: dict[tuple[str, bool], list[tuple[str, int]]] = {}
+    for reason, count in reasons:
+        groups.setdefault((_EXAMPLE.split(reason, maxsplit=1)[0], KEPT in reason), []).append((reason, count))
+    found = []
+    for members in groups.values():
+        members.sort(key=lambda one: -one[1])
+        first = members[0][0]
+        more = f"; {len(members) - 1} more such, with other numbers" if len(members) > 1 else ""
+        found.append(Alike(first + more, sum(n for _, n in members), tuple(reason for reason, _ in members)))
+    return sorted(found, key=lambda one: -one.times)

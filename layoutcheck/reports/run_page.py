@@ -1,12 +1,14 @@
 """One page for a whole run: its kernels, its source with a verdict at every line, and each copy's report.
 
 The page is one HTML file and needs no network. `run_page.js` filters, puts shared parts in place and unpacks
-pictures (`sharing.py`). Without scripts a shared part is a link to where it stands first, and of many
+pictures (`Shared`). Without scripts a shared part is a link to where it stands first, and of many
 pictures the first are shown.
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -24,12 +26,51 @@ from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.pictures.order import order_picture
 from layoutcheck.reports.pictures.scene import scene
 from layoutcheck.reports.pictures.svg import Picture, element, escape
-from layoutcheck.reports.sharing import Shared
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.told import headline, main_finding
 from layoutcheck.reports.trace import JudgedTrace, counted, refusal, subject
 from layoutcheck.sources.callers import shown
 from layoutcheck.sources.traced import Distinct
+
+PLAIN_PICTURES = 400_000  # bytes of pictures that a page shows without scripts
+_SHORT = 300  # bytes: a reference would not be much shorter
+
+
+class Shared:
+    """The parts that a page has already: each is given once, and referred to from then on.
+
+    `run_page.js` puts a copy in place of each reference when its card is opened. Without scripts the
+    reference is a link to the part. Pictures behind the first `PLAIN_PICTURES` bytes are packed; the script
+    unpacks them.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+        self._plain = PLAIN_PICTURES
+
+    def __call__(self, parts: Sequence[str]) -> str:
+        """The parts of a report, joined; what the page has already, as a whole or in part, is a reference."""
+        return self._once("".join(parts), parts)
+
+    def _once(self, whole: str, parts: Sequence[str] = ()) -> str:
+        if len(whole) < _SHORT:
+            return whole
+        name = self._known.get(whole)
+        if name is not None:
+            return element("div", element("a", "as above", href=f"#{name}"), class_="part", data_part=name)
+        self._known[whole] = name = f"p{len(self._known)}"
+        body = "".join(map(self._once, parts)) if parts else self._packed(whole)
+        return element("div", body, class_="part", id=name)
+
+    def _packed(self, part: str) -> str:
+        size = len(part.encode()) if "<svg" in part else 0
+        if size <= self._plain:
+            self._plain -= size
+            return part
+        packed = base64.b64encode(gzip.compress(part.encode(), 9, mtime=0)).decode()
+        said = element("p", "These pictures are drawn by the page's script.", class_="quiet")
+        return element("div", said, class_="packed", data_packed=packed)
+
 
 MOST_PICTURES = 6_000_000  # bytes of pictures on one page; what is left out is said
 _MOST_OPEN = 60  # failing cards that are open at first; of more, none: the page would be slow

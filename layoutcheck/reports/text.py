@@ -16,7 +16,6 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.findings import Finding, Where, shortened
 from layoutcheck.reports.drawing import differs, draw
 from layoutcheck.reports.outcome import Explained, Message, Outcome
-from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.told import (
     answers,
@@ -24,8 +23,10 @@ from layoutcheck.reports.told import (
     headline,
     instructions,
     main_finding,
+    mode_spans,
     one_thread,
     operands,
+    underline,
 )
 from layoutcheck.sources.request import ONE_THREAD
 

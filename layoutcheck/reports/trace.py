@@ -15,8 +15,8 @@ from layoutcheck.findings import SEVERITIES, json_lines, rank
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.patching.causes import Cause, others
 from layoutcheck.reports import order, text
-from layoutcheck.reports.alike import alike
 from layoutcheck.reports.located import Located
+from layoutcheck.reports.order import alike
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.callers import callers, shown
 from layoutcheck.sources.traced import UNCOMPILED, Distinct, Trace, TraceFailure, address_sources, in_lines

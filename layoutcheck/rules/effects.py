@@ -13,15 +13,8 @@ from layoutcheck.rules.rule import Rule
 
 # What a thread-value layout, tiler or stride that does not fit can lead to: kinds of difference.
 MISPLACED = (
-    "wrong",
-    "missing",
-    "outside_src",
-    "outside_dst",
-    "misaligned_src",
-    "misaligned_dst",
-    "race",
-    "overlap",
-)
+    "wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race", "overlap",
+)  # fmt: skip
 
 # Kinds of difference (analysis/comparison) whose addresses belong to one operand.
 _SIDE = {"misaligned_src": "src", "misaligned_dst": "dst", "outside_src": "src", "outside_dst": "dst"}

@@ -28,10 +28,9 @@ from layoutcheck.copies.offsets import offsets, rest_modes, size, v_mode
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import Partition, TiledCopy, partition
 from layoutcheck.errors import InputError
-from layoutcheck.sources.composed import unswizzled
 from layoutcheck.sources.mlir import Operation, Value
 from layoutcheck.sources.tensor_maps import argument
-from layoutcheck.sources.types import parse_memref, parse_tiled_copy
+from layoutcheck.sources.types import parse_memref, parse_tiled_copy, unswizzled
 
 MAX_STEPS = 200
 MAX_ELEMENTS = 1 << 16  # of a view whose offsets are compared one by one

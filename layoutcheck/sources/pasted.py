@@ -28,24 +28,10 @@ _TOLD = (
     *("Exception:", "Assertion", "unable to ", "nrecoverable"),
 )
 _INTEREST = (
-    "cute.copy",
-    "cute_nvgpu",
-    "cute.memref",
-    "erification failed",
-    "static assertion failed",
-    "static_assert",
-    "Invalid __",
-    "hazard detected",
-    "Barrier error",
-    "CUDA_ERROR_",
-    "CUDA error",
-    "OpError",
-    "Failed to infer",
-    "TMA Desc Addr",
-    "bank conflict",
-    "excessive sectors",
-    "Performance Loss",
-)
+    "cute.copy", "cute_nvgpu", "cute.memref", "erification failed", "static assertion failed",
+    "static_assert", "Invalid __", "hazard detected", "Barrier error", "CUDA_ERROR_", "CUDA error", "OpError",
+    "Failed to infer", "TMA Desc Addr", "bank conflict", "excessive sectors", "Performance Loss",
+)  # fmt: skip
 
 # Text as JSON, a log's field or Python's repr hold it. A path of Windows, C:\\new, is written so elsewhere.
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|0?33(?=\[)|(.))")

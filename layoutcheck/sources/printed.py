@@ -23,11 +23,10 @@ from layoutcheck.sources.chains import NoOrigin, Origin, origin, shifted, whole
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.mlir import Operation, Value, parse
 from layoutcheck.sources.mlir.scan import unescape
-from layoutcheck.sources.recasts import with_recasts
-from layoutcheck.sources.shared_users import moved_through
-from layoutcheck.sources.tensor_maps import bytes_past, launches, map_of, mapped_tensor
+from layoutcheck.sources.tensor_maps import bytes_past, launches, map_of, mapped_tensor, moved_through
 from layoutcheck.sources.threads import Workers, workers
 from layoutcheck.sources.traced import Frame, Partitioned, TracedCopy
+from layoutcheck.sources.types import parse_memref
 
 NOWHERE = Frame("", 0)
 MAX_SOURCE_BYTES = 1 << 24
@@ -223,3 +222,75 @@ def _calls(path: str) -> dict[tuple[int, int], set[str]]:
             )
             found.setdefault((node.lineno, node.col_offset), set()).add(name)
     return found
+
+
+MAX_STEPS = 64
+
+# Operations whose result is a view of their first operand.
+_VIEWS = frozenset(
+    ("cute.slice", "cute.group_modes", "cute.get_iter", "cute.add_offset", "cute.coalesce",
+     "cute.filter_zeros", "cute.flatten", "cute.append_to_rank", "cute.prepend_to_rank",
+     "cute.logical_divide", "cute.zipped_divide", "cute.tiled_divide", "cute.flat_divide",
+     "cute.local_tile", "cute.local_partition", "cute.composition", "cute.domain_offset",
+     "cute.make_view", "cute.select", "cute.tiled.copy.retile")
+)  # fmt: skip
+_PARTITIONS = {"cute.tiled.copy.partition_S", "cute.tiled.copy.partition_D"}
+
+
+def with_recasts(op: Operation, copy: Copy) -> Copy:
+    """The copy whose operands, and the tensors they are partitions of, know what they were recast from."""
+    for side, value in (("src", op.operands[1]), ("dst", op.operands[2])):
+        view = copy.side(side)
+        if isinstance(view, OtherOperand) or view.space == "rmem":
+            continue
+        found = recast_from(value)
+        if found is None:
+            continue
+        copy = copy.on_side(side, partial(replace, recast_from=found))
+    return copy
+
+
+def recast_from(value: Value) -> Memref | None:
+    """The tensor that `recast_tensor` was given, where a view was made through one and it has to be known.
+
+    The DSL recasts a tensor's pointer and its layout each by itself (measured): a pointer without the swizzle
+    of the old one, strides rounded up, and of elements that are not adjacent only the first part of each. The
+    types of a copy do not show it; the operations that made its operands do.
+    """
+    for _ in range(MAX_STEPS):
+        made = value.definition
+        if made is None or not made.operands:
+            return None
+        if made.name == "cute.make_view":
+            found = _recast(made)
+            if found is not None:
+                return found
+        if made.name in _PARTITIONS:
+            value = made.operands[1]
+        elif made.name in _VIEWS:
+            value = made.operands[0]
+        else:
+            return None
+    return None
+
+
+def _recast(made: Operation) -> Memref | None:
+    """The tensor of which pointer and layout were recast to make this view."""
+    if len(made.operands) < 2:
+        return None
+    pointer, layout = made.operands[0].definition, made.operands[1].definition
+    if pointer is None or layout is None:
+        return None
+    if pointer.name != "cute.recast_iter" or layout.name != "cute.recast_layout":
+        return None
+    iterator, given = pointer.operands[0].definition, layout.operands[0].definition
+    if iterator is None or iterator.name != "cute.get_iter":
+        return None
+    tensor = iterator.operands[0]
+    if given is not None and given.name == "cute.get_layout" and given.operands[0] is not tensor:
+        return None
+    try:
+        found = parse_memref(tensor.type)
+    except InputError:
+        return None
+    return None if isinstance(found, OtherOperand) else found

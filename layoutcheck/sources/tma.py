@@ -19,11 +19,10 @@ from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.digits import many
 from layoutcheck.errors import InputError, option_of, said_of
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.sources.composed import unswizzled
 from layoutcheck.sources.im2col import read_im2col
 from layoutcheck.sources.live import to_memref
 from layoutcheck.sources.pointers import Defaults
-from layoutcheck.sources.types import parse_memref
+from layoutcheck.sources.types import parse_memref, unswizzled
 
 _MOST = 1 << 40
 _COMPOSED = re.compile(r'"(S<[0-9]+,[0-9]+,[0-9]+> o 0 o [^"]+)"')

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from layoutcheck.algebra.layout import Layout
@@ -231,3 +232,26 @@ def _quoted_field(scan: Scanner, read: Callable[[Scanner], _T]) -> _T:
         scan.expect('"')
     scan.expect(">")
     return value
+
+
+_COMPOSED = re.compile(r'(!cute\.memref<[^"]*)"S<([0-9]+),([0-9]+),([0-9]+)> o 0 o ([^"]+)">\Z')
+
+
+def unswizzled(text: str) -> Memref | None:
+    """A tensor with a composed layout `S o 0 o L` as one of layout L under a pointer that swizzles bytes.
+
+    The swizzle is of offsets from the base. That is what the pointer's swizzle does of a base that is a
+    multiple of its period, which is taken for granted: another base moves all addresses alike.
+    None for any other tensor.
+    """
+    match = _COMPOSED.match(text)
+    if match is None:
+        return None
+    memref = parse_memref(f'{match[1]}"{match[5]}">')
+    bits, base, shift = (int(match[i]) for i in (2, 3, 4))
+    element_bytes = memref.dtype.bits // 8
+    if isinstance(memref, OtherOperand) or memref.swizzle or element_bytes & (element_bytes - 1):
+        return None
+    swizzle = Swizzle(bits, base + element_bytes.bit_length() - 1, shift)
+    align = max(memref.proved_align_bytes, swizzle.period)
+    return replace(memref, swizzle=swizzle, align_bytes=align) if element_bytes else None

@@ -34,8 +34,8 @@ from layoutcheck.machine import f2
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES, candidates
 from layoutcheck.machine.canonical import canonical
+from layoutcheck.machine.canonical.described import atom_tile
 from layoutcheck.machine.canonical.modes import MODES, UNIT_BITS
-from layoutcheck.machine.canonical.nearest import atom_tile
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.synthesis.wanted import TURNED_BY_WGMMA, Consumer
 

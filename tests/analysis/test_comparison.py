@@ -16,7 +16,7 @@ from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis, comparison
 from layoutcheck.analysis.comparison import KINDS, Comparison, compare
-from layoutcheck.analysis.comparison.table import in_table, occurs
+from layoutcheck.analysis.comparison.comparer import in_table, occurs
 from layoutcheck.analysis.instantiation import bases, instantiations, same_everywhere
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.dsmem import DsmemStore

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import struct
 
 import pytest
 
@@ -21,7 +22,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.copies.tma_tile import Im2col, TmaTile
-from layoutcheck.dsl.ptx import pack, parameters, run
+from layoutcheck.dsl.ptx import parameters, run
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, make_tma
 from layoutcheck.machine.dtypes import dtype
@@ -146,7 +147,7 @@ def instructions(copy: Copy, ptx: str) -> list[tuple[tuple[int, ...], tuple[int,
     names = parameters(ptx)
     values = [bytes(128)] if len(names) == 5 else [bytes(128), bytes(64)]
     coord = tile_of(copy).coord
-    values += [pack((_SHARED, 4)), pack((0, 4)), *(pack((at, 4)) for at in coord)]
+    values += [struct.pack("<i", one) for one in (_SHARED, 0, *coord)]
     traced = run(ptx, dict(zip(names, values, strict=True)))
     return [(one.coords, one.filter_offsets, one.shared - _SHARED) for one in traced.tensor_copies]
 

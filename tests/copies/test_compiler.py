@@ -21,7 +21,6 @@ from layoutcheck.atoms.other import OtherAtom
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.atom import Atom
-from layoutcheck.copies.compiler.prediction import OUTCOMES
 from layoutcheck.copies.compiler.vectors import Inadmissible, contiguous_run, text, vector_strides
 from layoutcheck.copies.copy import OPS, Copy
 from layoutcheck.copies.opaque import other_operand
@@ -336,7 +335,7 @@ def test_every_copy_gets_an_answer(seed: int, op: str) -> None:
     """No exception escapes, and what is not accepted says why."""
     what = replace(random_copy(Random(seed)), op=op)
     for said in (predict(what), predict_verifier(what)):
-        assert said.outcome in OUTCOMES
+        assert said.outcome in ("accepted", "rejected", "aborts", "unknown")
         assert said.accepted == (said.message == "") == (said.kind == "")
         assert said.operand in (None, "src", "dst", "pred", "atom")
 

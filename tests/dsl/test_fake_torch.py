@@ -10,7 +10,7 @@ import pytest
 
 from layoutcheck.dsl.fake_cuda import capability_of, multiprocessors
 from layoutcheck.dsl.fake_torch import no_shortcuts
-from layoutcheck.numerics.occupancy import DEVICES as REAL
+from layoutcheck.numerics.resources import DEVICES as REAL
 from tests.environment import python_path
 
 HUGE = """

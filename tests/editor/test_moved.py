@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutcheck.editor.moved import Moved
+from layoutcheck.editor.seen import Moved
 
 
 @given(st.integers(0, 30), st.data())

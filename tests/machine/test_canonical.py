@@ -15,8 +15,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
 from layoutcheck.machine.canonical import canonical
 from layoutcheck.machine.canonical.decide import Decision
-from layoutcheck.machine.canonical.described import described
-from layoutcheck.machine.canonical.nearest import atom_tile
+from layoutcheck.machine.canonical.described import atom_tile, described
 from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.machine.tiles import in_bytes
 from layoutcheck.reports.banks import analyse, read_as

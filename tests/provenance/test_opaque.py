@@ -13,8 +13,8 @@ import pytest
 from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.provenance import check_products
+from layoutcheck.provenance.examine import opaque
 from layoutcheck.provenance.judged import Names
-from layoutcheck.provenance.opaque import opaque
 from layoutcheck.provenance.tensors import Mode, Tensor
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import OperandReport

@@ -20,7 +20,6 @@ from layoutcheck.order.footprint import operand
 from layoutcheck.provenance.carry import carry
 from layoutcheck.provenance.contract import _mixed, broadcast, of_product, summed
 from layoutcheck.provenance.depth import Depths, exchanged
-from layoutcheck.provenance.extents import no_more
 from layoutcheck.provenance.fragments import (
     accumulator_cells,
     accumulator_registers,
@@ -51,6 +50,7 @@ from layoutcheck.provenance.refs import (
 )
 from layoutcheck.provenance.sides import COMPUTED, CONSTANT, PARTLY, Side, side
 from layoutcheck.provenance.tensors import Mode, Tensor, tensors
+from layoutcheck.provenance.tiles import no_more
 from layoutcheck.sources.mlir import Operation, parse
 
 MEMORY, OTHER = GLOBAL + 16, GLOBAL + 32

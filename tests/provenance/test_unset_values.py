@@ -19,10 +19,9 @@ from layoutcheck.provenance import check_products
 from layoutcheck.provenance.bare import IN_CLUSTER, Bare
 from layoutcheck.provenance.gaps import of_shared
 from layoutcheck.provenance.handed import UNSURE
-from layoutcheck.provenance.neutral import neutral
 from layoutcheck.provenance.suspects import Suspects
 from layoutcheck.provenance.tell import told_beyond
-from layoutcheck.provenance.unset import BRANCHES, Found, unset_values
+from layoutcheck.provenance.unset import BRANCHES, Found, neutral, unset_values
 from layoutcheck.reports.order import operand_counts
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.mlir import Operation, parse, without_locations

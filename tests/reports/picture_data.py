@@ -7,10 +7,24 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from typing import Any
 
-from layoutcheck.reports.pictures.runs import decode
+from layoutcheck.reports.pictures.runs import Run
 from layoutcheck.reports.pictures.svg import Picture
 
 Element = Any
+
+TOKEN = re.compile(r"(-?[0-9]+):(-?[0-9]+)\+([0-9]+)(?:x([0-9]+)/(-?[0-9]+)/(-?[0-9]+))?\Z")
+
+
+def decode(text: str) -> list[Run]:
+    """The runs of `pictures.runs.encode`. Raises ValueError for anything else."""
+    out: list[Run] = []
+    for token in text.split():
+        found = TOKEN.match(token)
+        if found is None:
+            raise ValueError(f"not a run: {token!r}")
+        instruction, offset, units, count, dinstruction, doffset = (int(part or 0) for part in found.groups())
+        out += [(instruction + k * dinstruction, offset + k * doffset, units) for k in range(count or 1)]
+    return out
 
 
 def parsed(picture: Picture) -> Element:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutcheck.reports.alike import alike
+from layoutcheck.reports.order import alike
 from layoutcheck.sources.traced import KEPT, SMALLER
 
 TAIL = "every dynamic extent has to be a multiple of 4"

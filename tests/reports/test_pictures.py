@@ -36,7 +36,7 @@ from layoutcheck.reports.draw import drawn
 from layoutcheck.reports.html import render
 from layoutcheck.reports.pictures import copy_pictures, svg
 from layoutcheck.reports.pictures.grid import grid_picture
-from layoutcheck.reports.pictures.runs import decode, encode
+from layoutcheck.reports.pictures.runs import encode
 from layoutcheck.reports.pictures.scene import Scene, scene
 from layoutcheck.reports.pictures.svg import Picture
 from layoutcheck.reports.pictures.tile import tile_picture
@@ -44,7 +44,7 @@ from layoutcheck.reports.style import Style
 from layoutcheck.rules import rules
 from layoutcheck.sources.cases import case, case_names
 from layoutcheck.sources.request import build
-from tests.reports.picture_data import cells, of_class, parsed, runs
+from tests.reports.picture_data import cells, decode, of_class, parsed, runs
 from tests.test_fuzz import requests
 from tests.thinned import thinned
 

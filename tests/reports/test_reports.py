@@ -21,10 +21,9 @@ from layoutcheck.reports.drawing import differs, draw
 from layoutcheck.reports.json import to_dict
 from layoutcheck.reports.order import counts
 from layoutcheck.reports.outcome import Failure, Message, exit_status
-from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
-from layoutcheck.reports.told import headline
+from layoutcheck.reports.told import headline, mode_spans, underline
 from layoutcheck.sources.diagnostics import Diagnostic
 from layoutcheck.sources.traced import OrderReport
 

@@ -15,7 +15,7 @@ import pytest
 
 from layoutcheck.judge import judge
 from layoutcheck.linting import linted
-from layoutcheck.reports import ci_page, run_page, sharing
+from layoutcheck.reports import ci_page, run_page
 from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import JudgedTrace, render
@@ -200,9 +200,9 @@ def test_what_reports_share_is_on_the_page_once(tmp_path: Path, monkeypatch: pyt
     assert len(set(names)) == len(names)
     assert set(re.findall(r'data-part="(p\d+)"', more)) <= set(names)
     assert more.count("data-part=") >= 202
-    monkeypatch.setattr(sharing, "PLAIN_PICTURES", 10**9)
+    monkeypatch.setattr(run_page, "PLAIN_PICTURES", 10**9)
     whole = run_page.render(many(tmp_path, 1), Style())
-    monkeypatch.setattr(sharing, "PLAIN_PICTURES", 0)
+    monkeypatch.setattr(run_page, "PLAIN_PICTURES", 0)
     packed = run_page.render(many(tmp_path, 1), Style())
     inside = [
         gzip.decompress(base64.b64decode(one)).decode()
@@ -250,7 +250,7 @@ def test_cards_that_are_open_from_the_start_have_all_their_pictures(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each copies what the first has, which is being drawn at that time."""
-    monkeypatch.setattr(sharing, "PLAIN_PICTURES", 0)
+    monkeypatch.setattr(run_page, "PLAIN_PICTURES", 0)
     file = tmp_path / "many.html"
     file.write_text(run_page.render(many(tmp_path, 3), Style()), encoding="utf-8")
     page = browser.new_page(viewport={"width": 1200, "height": 800})
@@ -266,7 +266,7 @@ def test_cards_that_are_open_from_the_start_have_all_their_pictures(
 def test_an_opened_card_has_its_own_copy_of_what_it_shares(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing, "PLAIN_PICTURES", 0)
+    monkeypatch.setattr(run_page, "PLAIN_PICTURES", 0)
     monkeypatch.setattr(run_page, "_MOST_OPEN", 0)
     file = tmp_path / "many.html"
     file.write_text(run_page.render(many(tmp_path, 3), Style()), encoding="utf-8")

@@ -11,10 +11,9 @@ import math
 
 import numpy as np
 
-from layoutcheck.analysis.comparison.comparer import Comparer
+from layoutcheck.analysis.comparison.comparer import Comparer, in_table
 from layoutcheck.analysis.comparison.kinds import KINDS, Comparison, Offender
 from layoutcheck.analysis.comparison.observables import observe
-from layoutcheck.analysis.comparison.table import in_table
 from layoutcheck.atoms.tmem.addresses import LABELS
 from layoutcheck.copies.addresses import AUX_APART, addresses, recast_offsets, swizzled, thread_offsets
 from layoutcheck.copies.atom import WarpAtom

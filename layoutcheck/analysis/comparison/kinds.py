@@ -7,20 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 KINDS = (
-    "misaligned_src",
-    "misaligned_dst",
-    "fault",
-    "outside_src",
-    "outside_dst",
-    "wrong",
-    "race",
-    "missing",
-    "overlap",
-    "unmatched",
-    "guard",
-    "outside_pred",
-    "never",
-)
+    "misaligned_src", "misaligned_dst", "fault", "outside_src", "outside_dst", "wrong", "race", "missing",
+    "overlap", "unmatched", "guard", "outside_pred", "never",
+)  # fmt: skip
 
 
 class Offender(NamedTuple):

@@ -14,8 +14,6 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.copies.opaque import OtherOperand
 
-OBSERVABLES = ("type", "barrier", "waiting", "lanes", "bounds")
-
 
 def observe(
     copy: Copy, intent: Intent, execution: Execution, src_base: int, dst_base: int

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cache
+from math import prod
+from typing import NamedTuple
 
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.notation import parse_any_layout, parse_tree
 from layoutcheck.dsl.lowered import Kernel, Lowered
 from layoutcheck.dsl.lowered.evaluate import tag as tag_of
 from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, with_faults, written
 from layoutcheck.dsl.lowered.inline_ptx import NOT_HELD, UNREAD
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, written_in_ptx
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp
-from layoutcheck.dsl.lowered.register_index import Beyond
-from layoutcheck.dsl.lowered.register_index import beyond as registers_beyond
 from layoutcheck.dsl.lowered.shared_bounds import IN_SHARED, MEANT
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, Where, verdict
@@ -192,3 +196,58 @@ def _placed(one: Finding, module: TracedModule, kernel: Kernel, tag: str) -> Ker
     place = KernelPlace(_VERBS[side], frames[0] if frames else _NOWHERE, tuple(frames[1:]), thread)
     evidence = {**one.evidence, "kernel": kernel.name, "arch": module.arch, "operations": 0}
     return KernelFinding(one.code, one.severity, one.title, one.message, (place,), evidence)
+
+
+_REGISTER_ACCESS = re.compile(
+    r'"(cute\.memref\.(load|store))"\('
+    r'(?:[^\n]*?\) : \(!cute\.memref<[^",]*, rmem[^"\n]*"([^"\n]*)">, !cute\.coord<"([^"\n?_]*)">)?'
+)
+
+
+class Beyond(NamedTuple):
+    """An element that is written, or read: the tensor's layout, where, the elements of the mode it is in.
+
+    The layout gives it `offset`, and the tensor's last element `last`.
+    """
+
+    write: bool
+    layout: str
+    at: str
+    elements: int
+    offset: int
+    last: int
+
+
+def registers_beyond(text: str) -> Iterator[tuple[str, Beyond]]:
+    """(tag, access) of a traced module's elements in registers at an index that their tensor does not have.
+
+    The DSL takes a layout for the function that it is, and checks no index: of (1):(0) index 1 is element 0
+    again, of 4:1 index 4 is whatever register lies behind. Neither is what the index says, though both
+    compile. Only indices are looked at that are numbers in the module, as those of unrolled loops are.
+    """
+    seen: Counter[str] = Counter()
+    for match in _REGISTER_ACCESS.finditer(text):
+        name, kind, layout, index = match.groups()
+        tag = f"{name}#{seen[name]}"
+        seen[name] += 1
+        found = _outside(layout, index) if layout is not None else None
+        if found is not None:
+            yield tag, Beyond(kind == "store", layout, index, *found)
+
+
+@cache
+def _outside(text: str, index: str) -> tuple[int, int, int] | None:
+    """The elements of the mode that an index leaves, its offset and the last element's; None inside."""
+    try:
+        layout, at = parse_any_layout(text), parse_tree(index)
+    except InputError:
+        return None
+    if not isinstance(layout, Layout) or not layout.is_static:
+        return None
+    size = prod(map(int, flatten(layout.shape)))
+    modes = [(at, size)] if isinstance(at, int) else []
+    if isinstance(at, tuple) and len(at) == len(layout):
+        counts = (prod(map(int, flatten(mode.shape))) for mode in layout.modes)
+        modes = list(zip(at, counts, strict=True))
+    left = [count for one, count in modes if isinstance(one, int) and one >= count]
+    return (left[0], int(layout(at)), int(layout(size - 1))) if left else None

@@ -22,10 +22,9 @@ from collections.abc import Callable
 
 from layoutcheck.dsl.ptx.bits import Bit
 from layoutcheck.dsl.ptx.text import PARAMETER
-from layoutcheck.dsl.ptx.thread import Thread
-from layoutcheck.dsl.ptx.thread_run import TensorMemoryAccess, ThreadAccess, ThreadRun
+from layoutcheck.dsl.ptx.thread import TensorMemoryAccess, Thread, ThreadAccess, ThreadRun
 
-__all__ = ["TensorMemoryAccess", "ThreadAccess", "ThreadRun", "pack", "parameters", "run"]
+__all__ = ["TensorMemoryAccess", "ThreadAccess", "ThreadRun", "parameters", "run"]
 
 
 def parameters(ptx: str) -> list[str]:
@@ -45,12 +44,3 @@ def run(
     not know and for runaway loops.
     """
     return Thread(ptx, params, read_bit).run()
-
-
-def pack(*values: tuple[int, int]) -> bytes:
-    """A parameter struct: `(value, width in bytes)` each at its natural alignment, little-endian."""
-    out = b""
-    for value, width in values:
-        out += b"\0" * (-len(out) % width)
-        out += (value % (1 << 8 * width)).to_bytes(width, "little")
-    return out

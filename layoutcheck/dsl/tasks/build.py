@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.dsl.tasks import Item
-from layoutcheck.dsl.tasks.errors import python_error
+from layoutcheck.dsl.tasks import Item, python_error
 
 # The fields of an atom: its family, the field, its type, and what its printed type holds where it has it.
 _SHARED_BARRIER = "!cute.ptr<i64, smem, align<8>>"

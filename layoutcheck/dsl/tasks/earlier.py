@@ -13,36 +13,14 @@ UNORDERED = "{} orders accesses otherwise in this DSL: 4.6 is the oldest in whic
 UNFOLLOWED = "elements are not followed through this DSL's lowering: 4.6 is the oldest in which they are"
 _SAME = ("select", "bitcast", "sitofp", "uitofp", "fptosi", "fptoui")
 _TO_ARITH = {
-    **{name: f"{name}i" for name in ("add", "sub", "mul", "and", "or", "xor", "shl")},
-    "sdiv": "divsi",
-    "udiv": "divui",
-    "srem": "remsi",
-    "urem": "remui",
-    "lshr": "shrui",
-    "ashr": "shrsi",
-    "icmp": "cmpi",
-    "fcmp": "cmpf",
-    "sext": "extsi",
-    "zext": "extui",
-    "trunc": "trunci",
-    "fadd": "addf",
-    "fsub": "subf",
-    "fmul": "mulf",
-    "fdiv": "divf",
-    "frem": "remf",
-    "fneg": "negf",
-    "fpext": "extf",
-    "fptrunc": "truncf",
-    "intr.smax": "maxsi",
-    "intr.smin": "minsi",
-    "intr.umax": "maxui",
-    "intr.umin": "minui",
-    "intr.maximum": "maximumf",
-    "intr.minimum": "minimumf",
-    "intr.maxnum": "maxnumf",
-    "intr.minnum": "minnumf",
-    **{name: name for name in _SAME},
-}
+    **{name: f"{name}i" for name in ("add", "sub", "mul", "and", "or", "xor", "shl")}, "sdiv": "divsi",
+    "udiv": "divui", "srem": "remsi", "urem": "remui", "lshr": "shrui", "ashr": "shrsi", "icmp": "cmpi",
+    "fcmp": "cmpf", "sext": "extsi", "zext": "extui", "trunc": "trunci", "fadd": "addf", "fsub": "subf",
+    "fmul": "mulf", "fdiv": "divf", "frem": "remf", "fneg": "negf", "fpext": "extf", "fptrunc": "truncf",
+    "intr.smax": "maxsi", "intr.smin": "minsi", "intr.umax": "maxui", "intr.umin": "minui",
+    "intr.maximum": "maximumf", "intr.minimum": "minimumf", "intr.maxnum": "maxnumf",
+    "intr.minnum": "minnumf", **{name: name for name in _SAME},
+}  # fmt: skip
 _OPERATION = re.compile(r'^(\s*(?:%\S+(?:, %\S+)* = )?")llvm\.([\w.]+)(?="\()', re.MULTILINE)
 _FUNCTION = re.compile(r'^(\s*)"llvm\.func"(\(\) <\{.*?sym_name = "([^"]*)")', re.MULTILINE)
 # What orders accesses, and has another name in later ones.

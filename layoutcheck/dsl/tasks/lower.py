@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.dsl.tasks import Item
+from layoutcheck.dsl.tasks import Item, python_error
 from layoutcheck.dsl.tasks.build import arguments, emit
-from layoutcheck.dsl.tasks.errors import python_error
 from layoutcheck.versions import installed, lowering
 
 # What `cute.compile` runs, with a path to dump the PTX at.

@@ -15,8 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.dsl.tasks import Item
-from layoutcheck.dsl.tasks.errors import python_error
+from layoutcheck.dsl.tasks import Item, python_error
 from layoutcheck.dsl.tasks.machine_code import registers, turn
 
 _COUNT = itertools.count()

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.dsl.tasks import Item
-from layoutcheck.dsl.tasks.errors import python_error
+from layoutcheck.dsl.tasks import Item, python_error
 from layoutcheck.dsl.tasks.lower import dumped_ptx, entry_of, run_pipeline
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from layoutcheck.dsl.tasks import Item
+from layoutcheck.dsl.tasks import Item, verifier_error
 from layoutcheck.dsl.tasks.build import beside_source
-from layoutcheck.dsl.tasks.errors import verifier_error
 
 
 def verify(item: Item) -> Item:

@@ -30,9 +30,8 @@ from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.display import Text
 from layoutcheck.errors import InputError
 from layoutcheck.machine.canonical.decide import GMMA_TYPES, Decision, decide, first_step
-from layoutcheck.machine.canonical.described import first_wrong
+from layoutcheck.machine.canonical.described import first_wrong, nearest
 from layoutcheck.machine.canonical.modes import K_BITS, NONE, UNIT_BITS, UNITS, mode_of, size_of
-from layoutcheck.machine.canonical.nearest import nearest
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.machine.pointers import how_read, parse_tile

@@ -9,14 +9,11 @@ token with the count and both steps behind it:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
-
-_TOKEN = re.compile(r"(-?[0-9]+):(-?[0-9]+)\+([0-9]+)(?:x([0-9]+)/(-?[0-9]+)/(-?[0-9]+))?\Z")
 
 Run = tuple[int, int, int]  # instruction, offset, units
 
@@ -70,15 +67,3 @@ def encode(runs: Sequence[Run]) -> str:
         out.append(token if count < 2 else f"{token}x{count}/{step[0]}/{step[1]}")
         i += count
     return " ".join(out)
-
-
-def decode(text: str) -> list[Run]:
-    """The runs of `encode`. Raises ValueError for anything else."""
-    out: list[Run] = []
-    for token in text.split():
-        found = _TOKEN.match(token)
-        if found is None:
-            raise ValueError(f"not a run: {token!r}")
-        instruction, offset, units, count, dinstruction, doffset = (int(part or 0) for part in found.groups())
-        out += [(instruction + k * dinstruction, offset + k * doffset, units) for k in range(count or 1)]
-    return out

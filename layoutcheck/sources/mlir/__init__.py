@@ -18,14 +18,6 @@ from layoutcheck.sources.mlir.parse import parse
 from layoutcheck.sources.mlir.scan import integer, integers, without_locations
 
 __all__ = [
-    "Block",
-    "Module",
-    "Operation",
-    "Region",
-    "Value",
-    "each_once",
-    "integer",
-    "integers",
-    "parse",
+    "Block", "Module", "Operation", "Region", "Value", "each_once", "integer", "integers", "parse",
     "without_locations",
-]
+]  # fmt: skip

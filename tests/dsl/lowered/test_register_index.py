@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.dsl.lowered.register_index import Beyond, beyond
+from layoutcheck.dsl.lowered.elements import Beyond, registers_beyond
 from layoutcheck.tracing import Script, traced
 
 _LINE = '    %4 = "cute.memref.{}"(%1, %2) : (!cute.memref<{}, "{}">, !cute.coord<"{}">) -> f32\n'
@@ -34,7 +34,7 @@ def line(layout: str, index: str, kind: str = "load", space: str = "f32, rmem, a
     ],
 )
 def test_an_index_and_its_mode(layout: str, index: str, found: tuple[int, int, int] | None) -> None:
-    told = list(beyond(line(layout, index)))
+    told = list(registers_beyond(line(layout, index)))
     assert told == ([] if found is None else [("cute.memref.load#0", Beyond(False, layout, index, *found))])
 
 
@@ -42,7 +42,7 @@ def test_tags_count_all_accesses_and_other_memory_is_not_looked_at() -> None:
     text = line("4:1", "9", space="f32, gmem") + line("4:1", "?") + line("4:1", "9", "store")
     text += '    %5 = "cute.memref.load_vec"(%1) : (!cute.memref<f32, rmem, "4:1">) -> vector<4xf32>\n'
     text += line("4:1", "9") + line("S<2,4,3> o 0 o 4:1", "9")
-    assert [(tag, one.write) for tag, one in beyond(text)] == [
+    assert [(tag, one.write) for tag, one in registers_beyond(text)] == [
         ("cute.memref.store#0", True), ("cute.memref.load#2", False),
     ]  # fmt: skip
 

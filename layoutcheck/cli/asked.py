@@ -1,13 +1,16 @@
-"""Named cases as a command's copies: `--case NAME`."""
+"""What `explain`, `check` and `draw` ask beside one copy: named cases, the DSL, an MMA's operands."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from layoutcheck.cli.output import style_of
+from layoutcheck.errors import InputError, option_of
 
 if TYPE_CHECKING:
+    from layoutcheck.operands import MmaReport
     from layoutcheck.reports.outcome import Outcome
 
 
@@ -33,3 +36,23 @@ def list_cases() -> int:
         lines = style.wrap(case(name).title, " " * (width + 2), f"{name:<{width}}  ")
         sys.stdout.write("\n".join(lines) + "\n")
     return 0
+
+
+def asked_dsl(outcomes: list[Outcome]) -> list[Outcome]:
+    """The outcomes with what the installed DSL says of every copy and of every fix."""
+    from layoutcheck.api import ask_compiler
+    from layoutcheck.check import Report
+
+    answered = iter(ask_compiler([outcome for outcome in outcomes if isinstance(outcome, Report)]))
+    return [next(answered) if isinstance(outcome, Report) else outcome for outcome in outcomes]
+
+
+def asked_mma(given: Mapping[str, str]) -> MmaReport | None:
+    """The answers; None without --mma. Raises InputError, naming the option whose text is unusable."""
+    if "mma" not in given:
+        for name in given:
+            raise InputError(f"{option_of(name)} is not used without --mma", expected="--mma MMA")
+        return None
+    from layoutcheck.operands.answers import answered
+
+    return answered(**given)
