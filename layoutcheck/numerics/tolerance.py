@@ -173,45 +173,41 @@ def derive(
     must_be(str, "text", arch=arch, against=against, data=data, order=order)
     if order not in ORDERS:
         raise InputError(f"no order '{order[:40]}'", expected=" or ".join(ORDERS))
-    if (a is None) != (b is None):
-        raise InputError("a and b must be given together")
-    if a is None and order != "any":
-        raise InputError("order is of a and b: drawn data have none")
     if any(value is not None and not 0 <= value < float("inf") for value in (atol, rtol)):
         raise InputError("atol and rtol are finite and not negative")
     chosen = _chosen(steps, inputs, output, arch, name, promote)
     rival = None if against in AGAINST else path(against, arch)
-    stored = fmt(inputs) if steps is None else storage_formats(chosen, *([rival] if rival else []))[0]
+    both = [chosen, *([rival] if rival else [])]
+    stored = fmt(inputs) if steps is None else storage_formats(*both)[0]
     out = held_format(chosen, arch)
     if a is not None and b is not None:
         left, right = _checked(a, "a"), _checked(b, "b")
         k, shown = left.shape[1], "yours"
-        accuracies = [
-            _first(of_arrays(p, left[None], right[None], arch, order)) for p in (chosen, rival) if p
-        ]
+        accuracies = [_first(of_arrays(p, left[None], right[None], arch, order)) for p in both]
+    elif a is not None or b is not None:
+        raise InputError("a and b must be given together")
+    elif order != "any":
+        raise InputError("order is of a and b: drawn data have none")
     else:
         k, drawn = _length(k), distribution(data, scale)
         shown = f"{drawn}, rounded to {stored}" if isinstance(stored, IntegerFormat) else str(drawn)
-        accuracies = [accuracy(p, Drawn(k, drawn, stored, stored), arch) for p in (chosen, rival) if p]
+        accuracies = [accuracy(p, Drawn(k, drawn, stored, stored), arch) for p in both]
         left, right = sample(drawn, k, stored, seed)
         _refuse_overflow(chosen, drawn, k, stored, out, accuracies)
-    one = accuracies[0]
-    other = None if against == "exact" else accuracies[-1]
+    one, other = accuracies[0], None if against == "exact" else accuracies[-1]
     measured, pair = measure(chosen, rival, against, left, right, arch)
-    suggested, suggested_exact = summary(one, other), summary(one, None)
-    given = None
-    if atol is not None or rtol is not None:
-        given = {"atol": atol or 0.0, "rtol": rtol or 0.0}
-    judged = given or suggested
-    blind = blindness(judged, pair, left, right, out)
+    suggested = summary(one, other)
+    given = None if atol is None and rtol is None else {"atol": atol or 0.0, "rtol": rtol or 0.0}
     user, findings = (None, ()) if given is None else judge(given, one, other, pair, out)
+    blind = blindness(given or suggested, pair, left, right, out)
     dot = next((step for step in chosen.steps if step.kind == "dot"), None)
     u = None if dot is None else unit(dot.argument, arch)
-    findings = (*findings, *blind_finding(blind, u, out), *_about_unit(u))
-    formula = "" if u is None or dot is None else _formula(u, k, dot.piece(k))
     return Tolerance(
-        chosen, against, arch, u, k, stored, out, shown, one, other, formula, measured,
-        suggested, suggested_exact, blind, user, findings,
+        path=chosen, against=against, arch=arch, unit=u, k=k, inputs=stored, output=out, data=shown,
+        accuracy=one, other=other,
+        formula="" if u is None or dot is None else _formula(u, k, dot.piece(k)),
+        measured=measured, suggested=suggested, suggested_exact=summary(one, None), blind=blind, user=user,
+        findings=(*findings, *blind_finding(blind, u, out), *_about_unit(u)),
     )  # fmt: skip
 
 
