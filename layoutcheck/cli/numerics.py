@@ -32,7 +32,7 @@ Form = Annotated[str, format_of("numerics")]
 def units(arch: Arch = "sm_90a", format_: Form = "text", output: Output = None) -> int:
     """List the tensor-core instructions of an architecture, their arithmetic, and who measured it."""
     from layoutcheck.numerics import reports
-    from layoutcheck.numerics.listing import listed
+    from layoutcheck.numerics.units import listed
 
     return finish(reports.units_report(arch, listed(arch)), format_, output)
 

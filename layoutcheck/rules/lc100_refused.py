@@ -20,8 +20,7 @@ Write the views without modes of extent 1 and stride 0 behind V, or as the DSL p
 
 from __future__ import annotations
 
-from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Analysis, Findings, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 
 def find(analysis: Analysis) -> Findings:

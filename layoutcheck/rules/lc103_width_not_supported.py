@@ -20,8 +20,7 @@ at once; if they are not adjacent, copy through registers.
 from __future__ import annotations
 
 from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Analysis, Findings, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 KINDS = ("width", "atom_width", "atom_form", "atom_options", "load_cache_mode", "mem_order")
 

@@ -20,8 +20,7 @@ pointer lost its space, build it with
 
 from __future__ import annotations
 
-from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Analysis, Findings, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 _LOST = (
     "generic is the memory of a pointer of which nothing says where it points. It is a host array that was given to "

@@ -19,8 +19,7 @@ extents static or iterate over the dynamic mode yourself.
 from __future__ import annotations
 
 from layoutcheck.algebra.layout import text
-from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Analysis, Findings, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 _TITLES = {
     "dynamic_shape": "a copy's extents must be known at compile time",

@@ -18,8 +18,7 @@ destination's; to copy raw bits between types of equal total size, `recast_tenso
 
 from __future__ import annotations
 
-from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Analysis, Findings, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 
 def find(analysis: Analysis) -> Findings:

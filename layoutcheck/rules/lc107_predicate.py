@@ -22,8 +22,7 @@ from __future__ import annotations
 
 from layoutcheck.algebra import parse_tree
 from layoutcheck.copies.predicate import surplus
-from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Analysis, Findings, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 KINDS = ("pred_space", "pred_dynamic_shape", "pred_rank", "pred_shape", "pred_width")
 

@@ -20,8 +20,7 @@ row in mode 0.
 
 from __future__ import annotations
 
-from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Analysis, Findings, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 
 def find(analysis: Analysis) -> Findings:

@@ -30,9 +30,7 @@ from __future__ import annotations
 
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.findings import plain
-from layoutcheck.rules.examples import TMA
-from layoutcheck.rules.refusals import refusal
-from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
+from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, make_rule, refusal
 
 _SHAPE = "the shared tensor does not have the shape of the tile"
 _TITLES = {

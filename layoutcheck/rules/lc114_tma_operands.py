@@ -19,8 +19,7 @@ direction of the atom.
 from __future__ import annotations
 
 from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.rules.refusals import refusal
-from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule, refusal
 
 
 def find(analysis: Analysis) -> Findings:

@@ -22,8 +22,7 @@ pitch, or copy the tile as it is.
 from __future__ import annotations
 
 from layoutcheck.findings import plain
-from layoutcheck.rules.refusals import refusal
-from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule, refusal
 
 
 def find(analysis: Analysis) -> Findings:

@@ -16,8 +16,7 @@ Choose a shape and repetition from the list; a larger copy is several instructio
 
 from __future__ import annotations
 
-from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Analysis, Findings, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 
 def find(analysis: Analysis) -> Findings:

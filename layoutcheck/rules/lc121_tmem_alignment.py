@@ -18,8 +18,7 @@ State the alignment where the pointer is made: `cute.make_ptr(dtype, address, Ad
 
 from __future__ import annotations
 
-from layoutcheck.rules.refusals import refusal, refused
-from layoutcheck.rules.rule import Analysis, Findings, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 
 def find(analysis: Analysis) -> Findings:

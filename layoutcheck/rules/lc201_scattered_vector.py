@@ -31,8 +31,7 @@ from layoutcheck.analysis.vector import (
     width_bits,
 )
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.examples import CP_ASYNC
-from layoutcheck.rules.rule import Analysis, Findings, make_rule
+from layoutcheck.rules.rule import CP_ASYNC, Analysis, Findings, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 

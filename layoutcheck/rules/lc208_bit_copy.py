@@ -22,8 +22,7 @@ Convert in registers: `dst_fragment.store(src_fragment.load().to(dst_type))`; to
 from __future__ import annotations
 
 from layoutcheck.analysis.comparison.observables import reinterpreted
-from layoutcheck.rules.examples import CP_ASYNC
-from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
+from layoutcheck.rules.rule import CP_ASYNC, Analysis, Findings, Where, make_rule
 
 
 def find(analysis: Analysis) -> Findings:

@@ -26,8 +26,7 @@ Silence the line if other copies complete on the same barrier in the same phase.
 from __future__ import annotations
 
 from layoutcheck.rules.bulk import arriving_bytes, asked_bytes
-from layoutcheck.rules.examples import BULK
-from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import BULK, Analysis, Findings, Where, demanded, make_rule
 
 
 def find(analysis: Analysis) -> Findings:

@@ -23,8 +23,7 @@ Silence the line if the threads copy different data.
 from __future__ import annotations
 
 from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, bulk_atom
-from layoutcheck.rules.examples import BULK
-from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import BULK, Analysis, Findings, Where, demanded, make_rule
 
 
 def find(analysis: Analysis) -> Findings:

@@ -29,8 +29,7 @@ A note changes no verdict and no exit status.
 
 from __future__ import annotations
 
-from layoutcheck.rules.examples import BULK
-from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
+from layoutcheck.rules.rule import BULK, Analysis, Findings, Where, make_rule
 
 
 def find(analysis: Analysis) -> Findings:

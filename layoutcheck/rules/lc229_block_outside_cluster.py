@@ -25,8 +25,7 @@ Silence the line only if the kernel is launched with a larger cluster than `--cl
 from __future__ import annotations
 
 from layoutcheck.rules.bulk import MEASURED
-from layoutcheck.rules.examples import BULK
-from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import BULK, Analysis, Findings, Where, demanded, make_rule
 
 
 def find(analysis: Analysis) -> Findings:

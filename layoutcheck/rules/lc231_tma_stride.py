@@ -29,8 +29,7 @@ from math import lcm
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.atoms.tma.descriptor import DRIVER, PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.rules.examples import TMA
-from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, mapped_strides, mapped_tensor, whole_tma
 
 

@@ -30,8 +30,7 @@ from layoutcheck.atoms.tma.descriptor import PTX, SPAN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import v_mode
-from layoutcheck.rules.examples import TMA
-from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, box_of, same_pattern, step_of_view, tma_atom
 
 

@@ -28,8 +28,7 @@ from __future__ import annotations
 from layoutcheck.atoms.tma.descriptor import PTX
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
-from layoutcheck.rules.examples import TMA
-from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, tma_atom
 
 

@@ -27,8 +27,7 @@ from __future__ import annotations
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, SPAN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
-from layoutcheck.rules.examples import TMA
-from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, box_of, row_field
 
 

@@ -25,8 +25,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.rules.examples import TMA
-from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, whole_tma
 
 

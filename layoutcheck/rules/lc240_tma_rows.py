@@ -31,8 +31,16 @@ from layoutcheck.atoms.tma.plan import gmem_side, smem_side, tile_of
 from layoutcheck.atoms.tma.rows import indexed_mode
 from layoutcheck.copies.offsets import v_mode
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
-from layoutcheck.rules.tma import EFFECTS, WholeTma, box_of, same_pattern, whole_tma
-from layoutcheck.rules.tma_rows import Strayed, first_strayed, names_rows
+from layoutcheck.rules.tma import (
+    EFFECTS,
+    Strayed,
+    WholeTma,
+    box_of,
+    first_strayed,
+    names_rows,
+    same_pattern,
+    whole_tma,
+)
 
 MODES = f"{PTX}: tile::gather4 and tile::scatter4"
 

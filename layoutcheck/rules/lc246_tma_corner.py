@@ -34,8 +34,7 @@ from __future__ import annotations
 from layoutcheck.atoms.tma.im2col import pixel_range
 from layoutcheck.atoms.tma.limits import Violation, violations
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.rules.examples import IM2COL
-from layoutcheck.rules.rule import Analysis, Finding, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import IM2COL, Analysis, Finding, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, whole_tma
 
 FAULT_IM2COL = "an H200 raises an illegal instruction (docs/evidence/tma_im2col.json)"

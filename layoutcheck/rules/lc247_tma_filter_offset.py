@@ -29,8 +29,7 @@ import numpy as np
 from layoutcheck.atoms.tma.descriptor import CORNER_BITS
 from layoutcheck.atoms.tma.im2col import reached
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.rules.examples import IM2COL
-from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import IM2COL, Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 SOURCE = "PTX ISA, tensor im2col mode"

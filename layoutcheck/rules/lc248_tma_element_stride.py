@@ -25,8 +25,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.limits import violations
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.rules.examples import IM2COL
-from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import IM2COL, Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 

@@ -28,8 +28,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.descriptor import PTX
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
-from layoutcheck.rules.tma import EFFECTS, WholeTma, tma_atom, whole_tma
-from layoutcheck.rules.tma_rows import names_rows, reach
+from layoutcheck.rules.tma import EFFECTS, WholeTma, names_rows, reach, tma_atom, whole_tma
 
 _DSL = "measured on the DSL"
 

@@ -26,8 +26,7 @@ Silence it if the tile is copied once and nothing waits for it.
 from __future__ import annotations
 
 from layoutcheck.atoms.tma.plan import fewest_boxes, smem_side
-from layoutcheck.rules.examples import TMA
-from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
+from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, make_rule
 from layoutcheck.rules.tma import whole_tma
 
 

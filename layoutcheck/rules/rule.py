@@ -2,8 +2,8 @@
 
 A rule's documentation is its module's docstring: a first line `CODE name: summary`, then the sections
 `## What it means`, `## Why` (with the source of each fact), `## How to fix it`, and `## How to silence it` if there
-is more to say than `heading` and `SILENCED` do. Its examples are data, so that the tests run
-every one of them. All that most rules need they import from here.
+is more to say than `heading` and `SILENCED` do. Its examples are data, so that the tests run every one of them; many
+change one thing in a right copy that stands here. All that most rules need they import from here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.findings import Finding, Where
+from layoutcheck.copies.compiler.prediction import Prediction
+from layoutcheck.findings import Finding, Where, plain
 from layoutcheck.markdown import heading, page
 
 __all__ = ["Analysis", "Finding", "Findings", "Where", "demanded", "make_rule"]
@@ -125,3 +126,48 @@ def command(arguments: dict[str, Any]) -> str:
         if key not in _POSITIONAL:
             words += [f"--{_FLAGS.get(key, key).replace('_', '-')}", str(value)]
     return shlex.join(words)
+
+
+def refusal(analysis: Analysis, *kinds: str) -> Prediction | None:
+    """The compiler's answer where it refuses the copy for a reason of these kinds (for any, without)."""
+    said = analysis.prediction
+    return said if said.outcome == "rejected" and (not kinds or said.kind in kinds) else None
+
+
+def refused(
+    rule: Rule, said: Prediction, title: str, message: str = "", operand: str | None = None
+) -> Finding:
+    """The refusal as a finding of the rule; in the compiler's own sentence, without a `message`.
+
+    `operand` is where, if not at the operand that the compiler names.
+    """
+    return rule.finding(
+        title,
+        message or f"{said.message}.",
+        Where(operand or said.operand),
+        {"compiler": said.message, **plain(said.evidence)},
+    )
+
+
+# Copies that are right, as arguments of `layoutcheck.check`, for examples.
+TMA: dict[str, Any] = {
+    "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+    "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+    "atom": "tma_load",
+}
+IM2COL: dict[str, Any] = {
+    "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
+    "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+    "atom": "im2col_tma_load",
+}
+CP_ASYNC: dict[str, Any] = {
+    "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+    "dst": '!cute.memref<bf16, smem, align<128>, "(8):(1)">',
+    "atom": "cp.async",
+    "bits": 128,
+}
+BULK: dict[str, Any] = {
+    "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
+    "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+    "atom": "bulk.g2s",
+}
