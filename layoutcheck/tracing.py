@@ -54,7 +54,7 @@ from layoutcheck.sources.traced_module import TracedModule
 from layoutcheck.synthesis.optimum import Optimum, examined, fills_shared
 
 if TYPE_CHECKING:
-    from layoutcheck.gpu.confirmation import Confirmation
+    from layoutcheck.gpu.outcome import Confirmation
 
 _EDITED_SECONDS, _EDITED_TIMES = 60.0, 10  # a trace with an edit: so long, or as many times the first one's
 MOST_ADVISED = 5  # copies whose best way is written into the program: each is a trace

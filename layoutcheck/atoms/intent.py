@@ -16,7 +16,7 @@ from layoutcheck.copies.addresses import places, recast_offsets, swizzled, threa
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Intent, Places
 from layoutcheck.copies.offsets import limit, offsets, offsets_at, rest_modes, size, v_mode
-from layoutcheck.copies.pairs import element_pairs, pred_of_elements, rest_pairs
+from layoutcheck.copies.plan import element_pairs, pred_of_elements, rest_pairs
 from layoutcheck.copies.tiled import SIDES
 
 

@@ -14,9 +14,8 @@ from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import print_tiler
 from layoutcheck.algebra.simplify import coalesce
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, TmaTile
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.copies.tma_tile import TmaTile
 
 SIDES = ("src", "dst")
 

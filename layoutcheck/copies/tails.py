@@ -20,7 +20,7 @@ from layoutcheck.copies.addresses import thread_offsets
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent, Places
 from layoutcheck.copies.offsets import IntArray, offsets, size
-from layoutcheck.copies.pairs import pred_of_elements
+from layoutcheck.copies.plan import pred_of_elements
 from layoutcheck.copies.tiled import partition
 
 BoolArray = npt.NDArray[np.bool_]

@@ -24,10 +24,9 @@ from layoutcheck.atoms.tma.descriptor import (
     dsl_kind,
 )
 from layoutcheck.atoms.tma.plan import gmem_side, smem_side
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, TmaTile
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 from layoutcheck.fixes.edit import edited

@@ -7,9 +7,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, Im2col, TmaTile
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tma_tile import Im2col, TmaTile
 from layoutcheck.fixes import code
 
 OPS = {

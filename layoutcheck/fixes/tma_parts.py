@@ -16,9 +16,8 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.atoms.tma import ROWS, TmaCopy
 from layoutcheck.atoms.tma.descriptor import MOST_BOX, REPEAT_BYTES, dsl_kind
 from layoutcheck.atoms.tma.plan import gmem_side, smem_side
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, TmaTile
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Analysis, Draft, Drafts
 from layoutcheck.fixes.tma import STRATEGY, laid_out, takeable

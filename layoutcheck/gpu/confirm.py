@@ -16,8 +16,7 @@ from typing import Any
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import Session
 from layoutcheck.gpu.completion import STALLED
-from layoutcheck.gpu.confirmation import Confirmation
-from layoutcheck.gpu.outcome import Outcome, Task
+from layoutcheck.gpu.outcome import Confirmation, Outcome, Task
 from layoutcheck.gpu.prepare import Prepared, Progress, prepare
 from layoutcheck.gpu.process import Process, machine_here
 from layoutcheck.gpu.simulate import simulate

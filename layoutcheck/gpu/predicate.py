@@ -15,7 +15,7 @@ from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.copies.offsets import IntArray, offsets
-from layoutcheck.copies.pairs import pred_of_elements
+from layoutcheck.copies.plan import pred_of_elements
 from layoutcheck.copies.tails import excess
 from layoutcheck.gpu.images import FAR_BYTES, SHARED, NotRunnable
 

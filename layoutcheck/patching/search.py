@@ -27,7 +27,7 @@ from layoutcheck.patching.ways import ways
 from layoutcheck.sources.traced import Distinct, Frame, Trace
 
 if TYPE_CHECKING:
-    from layoutcheck.gpu.confirmation import Confirmation
+    from layoutcheck.gpu.outcome import Confirmation
 
 Retrace: TypeAlias = Callable[[str, "str | None"], Trace]
 """Traces a script at another path, in another working directory (None: the same)."""

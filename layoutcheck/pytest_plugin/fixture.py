@@ -15,7 +15,7 @@ from layoutcheck.dsl.session import Session
 from layoutcheck.errors import InputError, meant
 from layoutcheck.findings import VERDICTS
 from layoutcheck.gpu.confirm import confirm
-from layoutcheck.gpu.confirmation import Confirmation
+from layoutcheck.gpu.outcome import Confirmation
 from layoutcheck.gpu.process import no_gpu
 from layoutcheck.reports import text
 from layoutcheck.reports.confirmation import Confirmed, render

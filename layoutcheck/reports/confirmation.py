@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.findings import json_lines
-from layoutcheck.gpu.confirmation import Confirmation
+from layoutcheck.gpu.outcome import Confirmation
 from layoutcheck.reports import json as reports_json
 from layoutcheck.reports.outcome import Failure
 from layoutcheck.reports.style import Style

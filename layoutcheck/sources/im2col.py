@@ -16,7 +16,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_tree
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.im2col import channel_mode
-from layoutcheck.copies.tma_tile import Im2col
+from layoutcheck.copies.copy import Im2col
 from layoutcheck.errors import InputError
 
 _EXPECTED = "'filter=(3,3) padding=(1,1) stride=(2,2) dilation=(1,1)', or corners by the DSL's names"

@@ -13,9 +13,9 @@ from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.copies.atom import Atom
+from layoutcheck.copies.copy import TmaTile
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, is_composed
-from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.digits import many
 from layoutcheck.errors import InputError, option_of, said_of
 from layoutcheck.machine.dtypes import dtype

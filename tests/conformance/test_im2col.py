@@ -18,10 +18,9 @@ from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.im2col import NoDivision, NoMatrix, matrix, taken
 from layoutcheck.atoms.tma.plan import gmem_side, plan, tile_of
 from layoutcheck.atoms.tma.words import decode, encode
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, Im2col, TmaTile
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails
-from layoutcheck.copies.tma_tile import Im2col, TmaTile
 from layoutcheck.dsl.ptx import parameters, run
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, make_tma

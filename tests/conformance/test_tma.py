@@ -19,9 +19,8 @@ from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.basis import NoCommonRun
 from layoutcheck.atoms.tma.plan import SplitsByte, gmem_side, plan, tile_of
 from layoutcheck.atoms.tma.words import encode
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, TmaTile
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, item, make_tma
 from layoutcheck.dsl.verifier import verify

@@ -17,9 +17,8 @@ from layoutcheck.atoms.tma.basis import NoCommonRun
 from layoutcheck.atoms.tma.plan import plan
 from layoutcheck.atoms.tma.words import encode
 from layoutcheck.check import check
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, TmaTile
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, make_tma
 from layoutcheck.dsl.verifier import verify

@@ -15,7 +15,7 @@ from layoutcheck.atoms.tma.limits import violations
 from layoutcheck.atoms.tma.plan import plan
 from layoutcheck.atoms.tma.words import encode
 from layoutcheck.copies.copy import Copy
-from layoutcheck.gpu.confirmation import Confirmation
+from layoutcheck.gpu.outcome import Confirmation
 from layoutcheck.gpu.prepare import Prepared
 from tests.gpu.sweeping import About, counted, draw_tma, holes, sweep
 from tests.gpu.tensor_map_driver import device_address, im2col_words

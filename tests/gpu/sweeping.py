@@ -22,7 +22,7 @@ from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
-from layoutcheck.gpu.confirmation import Confirmation
+from layoutcheck.gpu.outcome import Confirmation
 from layoutcheck.gpu.prepare import Prepared, prepare
 from layoutcheck.sources.request import build
 from layoutcheck.versions import MODELLED

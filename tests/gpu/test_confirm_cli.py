@@ -13,7 +13,7 @@ from layoutcheck import confirming
 from layoutcheck.cli import run
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.errors import InputError
-from layoutcheck.gpu.confirmation import Confirmation
+from layoutcheck.gpu.outcome import Confirmation
 from layoutcheck.reports import reproducer
 from layoutcheck.reports.confirmation import Confirmed, render, render_json
 from layoutcheck.reports.outcome import Failure

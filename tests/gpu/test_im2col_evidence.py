@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from layoutcheck.check import check
-from layoutcheck.copies.tma_tile import Im2col
+from layoutcheck.copies.copy import Im2col
 from layoutcheck.sources.request import build
 from tests.im2col_miscompiles import IM2COL_MISCOMPILES
 

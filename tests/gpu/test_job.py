@@ -9,10 +9,10 @@ from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED, UNSETTLED
-from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.gpu.images import ANY, POISON, UNMAPPED, ZERO, NotRunnable, turns
 from layoutcheck.gpu.job import Parameter
 from layoutcheck.gpu.make_job import SHARED_BASE, SHARED_MOST_BYTES, make_job
+from layoutcheck.gpu.outcome import Confirmation
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.request import build
 from tests.miscompiles import MISCOMPILES, memref

@@ -11,10 +11,10 @@ from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.gpu import simulate as simulator
 from layoutcheck.gpu.confirm import _judged, run
-from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.gpu.images import POISON
 from layoutcheck.gpu.job import Job
 from layoutcheck.gpu.make_job import make_job
+from layoutcheck.gpu.outcome import Confirmation
 from layoutcheck.gpu.prepare import Prepared, prepare
 from tests.gpu.sweep import random_tail, sample
 from tests.miscompiles import MISCOMPILES

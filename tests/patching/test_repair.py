@@ -14,7 +14,7 @@ import layoutcheck as lc
 from layoutcheck.cli import run
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
-from layoutcheck.gpu.confirmation import Confirmation
+from layoutcheck.gpu.outcome import Confirmation
 from layoutcheck.patching.majors import turned_over
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.repair import _stays, repair

@@ -24,8 +24,7 @@ from layoutcheck.copies.addresses import as_stored
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import limit, offsets_at, size
-from layoutcheck.copies.pairs import rest_pairs
-from layoutcheck.copies.plan import Plan, access_bytes, refuse_inside_bytes, slip, window
+from layoutcheck.copies.plan import Plan, access_bytes, refuse_inside_bytes, rest_pairs, slip, window
 from layoutcheck.errors import InputError
 
 

@@ -41,8 +41,7 @@ from layoutcheck.copies.offsets import (
     size,
     v_mode,
 )
-from layoutcheck.copies.pairs import pred_offsets, rest_pairs
-from layoutcheck.copies.plan import Plan, refuse_inside_bytes
+from layoutcheck.copies.plan import Plan, pred_offsets, refuse_inside_bytes, rest_pairs
 
 _OPS = {
     "g2s": "cp.async.bulk.shared::cluster.global",

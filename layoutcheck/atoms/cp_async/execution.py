@@ -13,8 +13,7 @@ import numpy as np
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.offsets import CompilerFails, limit, size, v_mode
-from layoutcheck.copies.pairs import refuse_source_v
-from layoutcheck.copies.plan import Plan, refuse_inside_bytes, vectors
+from layoutcheck.copies.plan import Plan, refuse_inside_bytes, refuse_source_v, vectors
 
 WIDTHS = (32, 64, 128)
 LEAST_BITS = 32  # of what is written: less is read (src-size) and the rest is zeros (measured)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.copies.atom import WarpAtom
-from layoutcheck.copies.traits import WARP, AtomTraits, thread_values
+from layoutcheck.copies.atom import WARP, AtomTraits, WarpAtom, thread_values
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import BLACKWELL_FORMS, Arch, Needs
 from layoutcheck.machine.dtypes import DType

@@ -25,8 +25,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_parts, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent, Places
 from layoutcheck.copies.offsets import CompilerFails, IntArray, limit, offsets_at, size, v_mode
-from layoutcheck.copies.pairs import pred_offsets, refuse_source_v, rest_pairs
-from layoutcheck.copies.plan import slip
+from layoutcheck.copies.plan import pred_offsets, refuse_source_v, rest_pairs, slip
 from layoutcheck.errors import InputError
 
 _ROW_BYTES = 16

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.atoms.tmem import COLUMN_BITS, LANE_STEP, TensorMemoryAtom
-from layoutcheck.copies.traits import AtomTraits, thread_values
+from layoutcheck.copies.atom import AtomTraits, thread_values
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType
 

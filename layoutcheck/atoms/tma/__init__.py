@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.copies.atom import Atom
-from layoutcheck.copies.traits import AtomTraits
+from layoutcheck.copies.atom import Atom, AtomTraits
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import TENSOR_MEMORY, Arch, Needs
 from layoutcheck.machine.dtypes import DType

@@ -32,11 +32,10 @@ from layoutcheck.atoms.tma.rows import follow_index, refuse_unlowered, row_numbe
 from layoutcheck.atoms.tma.views import STATIC_PLACE, view_execution, view_intent
 from layoutcheck.atoms.tma.words import decode, encode
 from layoutcheck.copies.addresses import addresses, swizzled
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, Im2col
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING, Execution, Intent, Places
 from layoutcheck.copies.offsets import CompilerFails, IntArray, limit, offsets
-from layoutcheck.copies.tma_tile import Im2col
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 

@@ -27,8 +27,8 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_identity_layout
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.atoms.tma.descriptor import CORNER_BITS, MOST_CHANNELS, MOST_PIXELS, Descriptor
+from layoutcheck.copies.copy import Im2col, TmaTile
 from layoutcheck.copies.offsets import IntArray
-from layoutcheck.copies.tma_tile import Im2col, TmaTile
 from layoutcheck.errors import InputError
 
 _FAR = 1 << 40

@@ -28,10 +28,9 @@ from layoutcheck.atoms.tma.descriptor import (
 from layoutcheck.atoms.tma.im2col import channel_mode, matrix, pixel_box, place
 from layoutcheck.atoms.tma.internal import as_moved, tensor_format
 from layoutcheck.atoms.tma.rows import block_coords, blocks, index_rows, one_row, row_sides, starts_of
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, TmaTile
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, size
-from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType
 

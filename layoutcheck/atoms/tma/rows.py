@@ -29,10 +29,9 @@ from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.atoms.tma import ROWS
 from layoutcheck.atoms.tma.basis import Side
 from layoutcheck.atoms.tma.descriptor import Descriptor
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, TmaTile
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails, IntArray, limit, offsets, offsets_at, size
-from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.errors import InputError
 
 

@@ -22,8 +22,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.copies.atom import Atom, WarpAtom
-from layoutcheck.copies.traits import WARP, AtomTraits, thread_values
+from layoutcheck.copies.atom import WARP, Atom, AtomTraits, WarpAtom, thread_values
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import TENSOR_MEMORY, Needs
 from layoutcheck.machine.dtypes import DType

@@ -19,9 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from layoutcheck.dsl.lowered.arguments import EXTENTS, OTHERS, Extent, Numbers, dynamic_layout, instantiate
-from layoutcheck.dsl.lowered.branches import BRANCHES
 from layoutcheck.dsl.lowered.contents import RandomMemory, RandomOperations
-from layoutcheck.dsl.lowered.flow import Flow, Turns
+from layoutcheck.dsl.lowered.flow import BRANCHES, Flow, Turns
 from layoutcheck.dsl.lowered.held import Memory as Bytes
 from layoutcheck.dsl.lowered.held import memories
 from layoutcheck.dsl.lowered.instructions import WRITERS, is_access, numbers_and_data

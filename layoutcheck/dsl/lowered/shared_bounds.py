@@ -2,7 +2,7 @@
 
 The kernel is evaluated again (`shared_turns`), with the allocations far apart. Boxes of TMA and bulk copies
 count whole, an mbarrier's 8 bytes as well.
-A struct is one allocation: accesses that leave a member of it are told by `members`. Block 0 is evaluated;
+A struct is one allocation: accesses that leave a member of it are told by `mixed`. Block 0 is evaluated;
 where an address is made of the block's index, or it decides how often an access happens, others are, too.
 """
 
@@ -29,11 +29,10 @@ from layoutcheck.dsl.lowered.instructions import is_mbarrier
 from layoutcheck.dsl.lowered.judged_blocks import NOT_MET
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.machine import Machine
-from layoutcheck.dsl.lowered.members import Touch, mixed, overwritten
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.shared_turns import SharedAccesses, TooLong
 from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
-from layoutcheck.dsl.lowered.views import Member, Members, SharedViews
+from layoutcheck.dsl.lowered.views import Member, Members, SharedViews, Touch, mixed, overwritten
 from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import LoweredFault

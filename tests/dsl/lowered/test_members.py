@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutcheck.dsl.lowered.members import Touch, mixed
-from layoutcheck.dsl.lowered.views import Member
+from layoutcheck.dsl.lowered.views import Member, Touch, mixed
 from tests.dsl.lowered.conftest import Traced
 
 # A line that leaves its member, or its array, says so: by which byte of how many, or "meant?", or "padding".
