@@ -105,11 +105,6 @@ def flatten(t: Any) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def leaves(t: Any) -> Iterator[Any]:
-    """The leaves of `t`, left to right."""
-    return iter(flatten(t))
-
-
 def product(t: Any) -> Int:
     """The product of all leaves: size of a shape."""
     out: Int = 1

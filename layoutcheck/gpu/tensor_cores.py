@@ -72,23 +72,3 @@ def run_vectors(unit: Unit, a: Raw, b: Raw, c: Raw) -> Raw:
 def run_matmul(unit: Unit, a: Raw, b: Raw, c: Raw, n: int | None = None) -> Raw:
     """D = A B + C for A (M, K), B (K, N), C (M, N)."""
     return run_tiles(unit, a[None], np.ascontiguousarray(b.T)[None], c[None], n)[0]
-
-
-def machine() -> dict[str, str]:
-    """Device, driver and versions, for the evidence files."""
-    import subprocess
-
-    import cutlass
-
-    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    name, driver = (
-        subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip().split(", ")
-    )
-    return {
-        "device": name,
-        "driver": driver,
-        "torch": str(torch.__version__),
-        "cuda": str(torch.version.cuda),
-        "nvidia-cutlass-dsl": cutlass.__version__,
-        "numpy": np.__version__,
-    }

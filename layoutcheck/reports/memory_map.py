@@ -14,7 +14,7 @@ from layoutcheck.reports.style import Style, aligned, kernel_name
 from layoutcheck.sources.callers import shown
 
 _TICKS = 32  # columns of the bar that shows when
-_LEFT, _ROW = 90.0, 16.0
+_LEFT = 90.0
 _HIGH = 360.0  # of a picture's time axis
 _COLUMNS = (32, 64, 128, 256, 512)  # that tcgen05.alloc takes (PTX ISA, tcgen05.alloc)
 
