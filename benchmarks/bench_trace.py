@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence import head, write
-from layoutcheck.dsl.lowered import lower
 from layoutcheck.dsl.session import Session
+from tests.lowering import lower
 
 os.environ.setdefault("CUTE_DSL_ARCH", "sm_90a")
 os.environ["CUTE_DSL_DISABLE_FILE_CACHING"] = "1"

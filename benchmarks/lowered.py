@@ -32,15 +32,32 @@ from threading import Lock
 from typing import Any
 
 from benchmarks.trace_repos import Job, jobs, keep, one_line, place, run
-from layoutcheck.dsl.lowered import Lowered, lower
-from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
+from layoutcheck.dsl.lowered import Lowered
+from layoutcheck.dsl.lowered.costs import NOWHERE, LineCost, line_costs, merged
 from layoutcheck.dsl.session import Session
+from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.reports.trace import JudgedTrace
-from layoutcheck.sources.traced import TracedCopy
+from layoutcheck.sources.mlir import parse
+from layoutcheck.sources.printed import COPIES, where_of
+from layoutcheck.sources.traced import Frame, TracedCopy
 from tests.dsl.lowered.compare import Silent, disagreement
+from tests.lowering import lower
 
 TITLES = {"cute": "CUTLASS", "cute_ext": "CUTLASS ext"}
 LOWER_SECONDS = 120.0
+
+
+def tag_places(text: str, copies: Sequence[Frame]) -> dict[str, Frame]:
+    """Where each tagged operation of a module stands; `copies` are the places of its copies, in order."""
+    seen: Counter[str] = Counter()
+    found: dict[str, Frame] = {}
+    given = iter(copies)
+    for op in parse(text).walk():
+        if TAGGED.match(op.name):
+            frames = [next(given, NOWHERE)] if op.name in COPIES else where_of(op.location_text)
+            found[f"{op.name}#{seen[op.name]}"] = frames[0] if frames else NOWHERE
+            seen[op.name] += 1
+    return found
 
 
 @dataclass
@@ -69,7 +86,8 @@ class Group:
         if lowered.problem:
             self.blocked[f"module: {lowered.problem[:80]}"] += 1
         else:
-            self.costs += line_costs(text, lowered, arch, [one.where for one in copies])
+            places = tag_places(text, [one.where for one in copies])
+            self.costs += line_costs(lowered, arch, lambda tag: [places[tag]] if tag in places else [])
         seen: Counter[str] = Counter()
         for copy in copies:
             name = copy.operation.split('"')[1]

@@ -33,7 +33,7 @@ from threading import Lock
 from typing import Any
 
 from layoutcheck.dsl.collect import Observe
-from layoutcheck.dsl.lowered import LoweredOp, lower
+from layoutcheck.dsl.lowered import LoweredOp
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import trace_script
@@ -45,6 +45,7 @@ from layoutcheck.sources.traced import OrderReport, TracedCopy
 from layoutcheck.sources.traced_module import TracedModule
 from layoutcheck.tracing import judge
 from tests.dsl.lowered.compare import Silent, disagreement
+from tests.lowering import lower
 
 HERE = Path(__file__).parent
 ARCHES = {"ampere": "sm_80", "hopper": "sm_90a", "blackwell_geforce": "sm_120a", "blackwell": "sm_100a"}

@@ -189,7 +189,7 @@ def banks(script: Script) -> tuple[Trace, list[LineCost], list[str]]:
         if lowered.problem:
             problems.append(f"{module.kernel}: not counted: {lowered.problem}")
         else:
-            costs.extend(line_costs(module.text, lowered, module.arch, place=module.frames))
+            costs.extend(line_costs(lowered, module.arch, module.frames))
 
     found = _each_module(script, count)
     return found, merged(costs), problems

@@ -11,18 +11,19 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import subprocess
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import cutlass
 import numpy as np
 import torch
 
 from kernels.numerics.vectors import KINDS, vectors
-from layoutcheck.gpu.tensor_cores import machine, run_matmul, run_vectors, to_device
-from layoutcheck.numerics import cubin
+from layoutcheck.gpu.tensor_cores import run_matmul, run_vectors, to_device
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import rates
 from layoutcheck.numerics.formats import FORMATS, round_to
@@ -30,6 +31,7 @@ from layoutcheck.numerics.paths import compare, path
 from layoutcheck.numerics.paths import run as run_path
 from layoutcheck.numerics.probes import identify, predict, probes, stacked, summary
 from layoutcheck.numerics.resources import decode_attention, resources
+from layoutcheck.numerics.resources import registers as registers_of
 from layoutcheck.numerics.sample import rms_error
 from layoutcheck.numerics.tolerance import derive
 from layoutcheck.numerics.units import decode, encode, unit
@@ -42,6 +44,22 @@ F16, F32 = FORMATS["f16"], FORMATS["f32"]
 DOT = "dot(mma.m16n8k16.f32.f16)"
 CHAIN = f"{DOT} round(f16)"
 SAMPLE = 16  # vectors of each kind and unit that the tests keep
+
+
+def machine() -> dict[str, str]:
+    """Device, driver and versions."""
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    name, driver = (
+        subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip().split(", ")
+    )
+    return {
+        "device": name,
+        "driver": driver,
+        "torch": str(torch.__version__),
+        "cuda": str(torch.version.cuda),
+        "nvidia-cutlass-dsl": cutlass.__version__,
+        "numpy": np.__version__,
+    }
 
 
 def milliseconds(work: Callable[[], object], repeats: int = 30) -> float:
@@ -317,7 +335,7 @@ def decode_times(requests: int = 57, keys: int = 8192, kv_heads: int = 8) -> dic
         torch.cuda.synchronize()
         outputs[form] = o
         took = milliseconds(partial(run, *addresses, requests, keys, kv_heads, scale), 10)
-        counts = cubin.registers(run.compiled.artifacts.CUBIN or b"") if run.compiled.artifacts.CUBIN else {}
+        counts = registers_of(run.compiled.artifacts.CUBIN or b"") if run.compiled.artifacts.CUBIN else {}
         registers = max(counts.values(), default=None)
         row: dict[str, object] = {"ms": took, "registers": registers, "GB_per_s": 2 * k.nbytes / took / 1e6}
         found[form] = row

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from layoutcheck.dsl import fake_cuda, observe, spool
-from layoutcheck.dsl.lowered import lower
 from layoutcheck.dsl.passed_over import Enough, Passed
 from layoutcheck.dsl.trace import (
     Ended,
@@ -36,6 +35,7 @@ from layoutcheck.sources.traced import Trace, TracedCopy, distinct
 from tests.dsl.lowered.compare import disagreement
 from tests.environment import interruptible
 from tests.forking import Forked
+from tests.lowering import lower
 
 pytest.importorskip("cutlass", reason="scripts are traced through the installed DSL")
 

@@ -1,8 +1,7 @@
 """The lowered addresses: what every copy of a traced module does in memory, by NVIDIA's own arithmetic.
 
-    for module in lower([text]):
-        for kernel in module.kernels:
-            kernel.lowered_ops["cute.copy#0"].accesses
+    for kernel in of_answer(passes(text, None, session), text).kernels:
+        kernel.lowered_ops["cute.copy#0"].accesses
 
 The DSL's own passes (`passes`, in the DSL's process) turn a kernel into integer arithmetic on the thread
 index, in which every memory instruction still says which operation it comes from. `evaluate` then computes
@@ -30,7 +29,7 @@ from layoutcheck.dsl.session import Session
 from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir import without_locations
 
-__all__ = ["Kernel", "Launch", "Lowered", "LoweredOp", "lower", "read"]
+__all__ = ["Kernel", "Launch", "Lowered", "LoweredOp", "read"]
 
 _FUNCTION = re.compile(r'^\s*"(?:cuda\.kernel|func\.func|gpu\.func)"\(', re.MULTILINE)
 _NAME = re.compile(r'sym_name = "([^"]*)"')
@@ -74,20 +73,6 @@ class Lowered:
     def op(self, tag: str) -> LoweredOp | None:
         """The operation of a tag, in whichever kernel has it."""
         return next((k.lowered_ops[tag] for k in self.kernels if tag in k.lowered_ops), None)
-
-
-def lower(
-    modules: Sequence[str], timeout: float | None = None, session: Session | None = None
-) -> list[Lowered]:
-    """Each traced module, printed in generic form, lowered and evaluated; about 0.2 s each.
-
-    Where the installed DSL cannot (a pass is missing, the module does not verify), `problem` says so. Raises
-    DslUnavailable where the DSL cannot be asked, or `timeout` seconds have passed.
-    """
-    if session is None:
-        with Session() as session:
-            return lower(modules, timeout, session)
-    return [of_answer(passes(text, timeout, session), text) for text in modules]
 
 
 def passes(text: str, timeout: float | None, session: Session) -> dict[str, Any]:

@@ -6,7 +6,6 @@ models of banks and sectors count them (machine/banks.py, machine/sectors.py).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,11 +15,8 @@ from layoutcheck.analysis.cost import SideCost, cost
 from layoutcheck.copies.moves import Execution, Places
 from layoutcheck.dsl.lowered import Lowered
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, memory_accesses
-from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
-from layoutcheck.sources.mlir import parse
-from layoutcheck.sources.printed import COPIES, where_of
 from layoutcheck.sources.traced import Frame
 
 NOWHERE = Frame("", 0)
@@ -49,25 +45,16 @@ class LineCost:
         return self.side.wavefronts - self.side.ideal_wavefronts
 
 
-def line_costs(
-    text: str,
-    lowered: Lowered,
-    arch: str = "sm_90a",
-    copies: Sequence[Frame] = (),
-    place: Callable[[str], Sequence[Frame]] | None = None,
-) -> list[LineCost]:
+def line_costs(lowered: Lowered, arch: str, place: Callable[[str], Sequence[Frame]]) -> list[LineCost]:
     """Every side in shared or global memory of a module's operations, alike ones of a line together.
 
-    `text` is the traced module, `lowered` what `lower` made of it; `copies` is where its copies
-    stand, in order, for a text without locations; or `place` tells where a tag stands. By file and line.
-    Raises InputError where the text is no module or the architecture is unknown.
+    `lowered` is what the passes made of the module; `place` tells where a tag stands. By file and line.
+    Raises InputError where the architecture is unknown.
     """
-    places = {} if place is not None else tag_places(text, copies)
     found: list[LineCost] = []
     for kernel in lowered.kernels:
         for tag, op in kernel.lowered_ops.items():
-            where = places.get(tag, NOWHERE) if place is None else next(iter(place(tag)), NOWHERE)
-            name = tag.partition("#")[0]
+            where, name = next(iter(place(tag)), NOWHERE), tag.partition("#")[0]
             found += [
                 LineCost(where, name, side, op.kind, (kernel.name,), 1, op.reached)
                 for side in side_costs(op, arch)
@@ -110,18 +97,3 @@ def side_costs(op: LoweredOp, arch: str) -> Iterator[SideCost]:
     for side in whole.sides:
         if side.space in ("smem", "dsmem", "gmem", "generic") and (side.addresses >= 0).any():
             yield side
-
-
-def tag_places(text: str, copies: Sequence[Frame]) -> dict[str, Frame]:
-    """Where in the user's source each tagged operation of a traced module stands."""
-    seen: Counter[str] = Counter()
-    found: dict[str, Frame] = {}
-    given = iter(copies)
-    for op in parse(text).walk():
-        if TAGGED.match(op.name):
-            frames = where_of(op.location_text)
-            if copies and op.name in COPIES:
-                frames = [next(given, NOWHERE)]
-            found[f"{op.name}#{seen[op.name]}"] = frames[0] if frames else NOWHERE
-            seen[op.name] += 1
-    return found

@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 
 from layoutcheck.dsl.lowered import read
-from layoutcheck.dsl.lowered.costs import line_costs, merged, tag_places
+from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.reports.lowered_banks import bank_table
 from layoutcheck.sources.traced import Frame
 from tests.dsl.lowered.test_evaluate import binary, kernel, load
 
-TRACED = """
-"builtin.module"() ({
-  "cute.copy"() : () -> () loc("k"("a.py":7:4))
-  "cute.memref.load"() : () -> () loc("k"("b.py":9:4))
-  "cute.copy"() : () -> () loc(unknown)
-}) : () -> ()
-"""
+PLACES = {"cute.copy#0": [Frame("a.py", 7)], "cute.memref.load#0": [Frame("b.py", 9), Frame("caller.py", 1)]}
 # Thread t loads element 4 t (4 ways), then element t (none): two warps.
 LOWERED = kernel(binary("%i", "muli", "%tid", "%c4") + load("%i") + load("%tid", "cute.memref.load#0", "%y"))
 
 
+def billed() -> list[LineCost]:
+    return line_costs(read(LOWERED), "sm_90a", PLACES.__getitem__)
+
+
 def test_a_line_is_billed_for_its_conflicts() -> None:
-    slow, fast = line_costs(TRACED, read(LOWERED))
+    slow, fast = billed()
     assert (slow.where.file, slow.where.line, slow.side.op, slow.side.width_bits) == (
         "a.py",
         7,
@@ -41,7 +39,7 @@ def test_a_line_is_billed_for_its_conflicts() -> None:
 
 
 def test_the_table_shows_conflicts_first_and_counts_all() -> None:
-    costs = line_costs(TRACED, read(LOWERED))
+    costs = billed()
     table = bank_table(costs)
     assert "a.py:7" in table and "b.py" not in table
     assert table.endswith("1 of 2 shared-memory accesses conflict\n")
@@ -52,13 +50,10 @@ def test_the_table_shows_conflicts_first_and_counts_all() -> None:
 
 
 def test_equal_costs_of_a_line_are_one() -> None:
-    costs = line_costs(TRACED, read(LOWERED))
+    costs = billed()
     assert [one.count for one in merged([*costs, *costs])] == [2, 2]
 
 
-def test_places_are_given_for_a_text_without_locations() -> None:
-    copies = [Frame("c.py", 1), Frame("d.py", 2)]
-    bare = TRACED.replace(' loc("k"("a.py":7:4))', "").replace(" loc(unknown)", "")
-    places = tag_places(bare, copies)
-    assert (places["cute.copy#0"], places["cute.copy#1"]) == tuple(copies)
-    assert places["cute.memref.load#0"].file == "b.py"
+def test_an_operation_without_a_place_is_nowhere() -> None:
+    costs = line_costs(read(LOWERED), "sm_90a", lambda _tag: ())
+    assert [one.where.file for one in costs] == ["", ""]

@@ -24,7 +24,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiling import tile
-from layoutcheck.dsl.lowered import Lowered, lower
+from layoutcheck.dsl.lowered import Lowered
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tasks.passes import _NO_SUCH_PASS
 from layoutcheck.errors import InputError
@@ -33,6 +33,7 @@ from layoutcheck.sources.printed import read_module
 from tests.conformance.emitted import random_copy
 from tests.dsl.lowered.compare import Silent, disagreement
 from tests.dsl.lowered.modules import module_of
+from tests.lowering import lower
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
