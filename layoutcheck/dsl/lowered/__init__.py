@@ -42,9 +42,9 @@ class Kernel(Evaluated):
     """One kernel: the operations by tag, and the tags whose instructions were met by nobody.
 
     `launch.known` says that the grid is what the host's code computes, for the numbers it was given. `roomy`
-    gives its grid if its tensors' modes lie apart (`room.py`), None where that is not known. `called` gives
-    its operations with the numbers of the program's largest call, none where that is not known. `turned`
-    gives them as `faults.in_turns` does.
+    gives its grid if its tensors' modes lie apart (`arguments.roomier`), None where that is not known.
+    `called` gives its operations with the numbers of the program's largest call, none where that is not
+    known. `turned` gives them as `faults.in_turns` does.
     """
 
     lowered_ops: dict[str, LoweredOp] = field(default_factory=dict)

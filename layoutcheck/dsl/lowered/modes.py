@@ -2,7 +2,7 @@
 
 In a compact tensor the element behind a row's last is the next row's first: its offset tells no coordinates.
 So a kernel is evaluated again with room between the modes of the host's tensors (`arguments.Spread`, and
-`room` for static strides). There an offset tells in which mode it is too large, or below 0.
+`arguments.roomier` for static strides). There an offset tells in which mode it is too large, or below 0.
 
 That counts where both evaluations agree: with these coordinates, the strides of the compact tensor give the
 offsets there, some of them behind the first room. A kernel that takes a tensor for one of other strides

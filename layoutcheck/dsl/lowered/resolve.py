@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from layoutcheck.dsl.lowered import SURPRISES, Kernel, Lowered, argument_types, of_answer, passes
+from layoutcheck.dsl.lowered.arguments import roomier
 from layoutcheck.dsl.lowered.calls import Call, numbers_of
 from layoutcheck.dsl.lowered.capacity import too_large
 from layoutcheck.dsl.lowered.elements import check_elements, has_elements, has_mbarriers
@@ -32,7 +33,6 @@ from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp
 from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.lowered.resolved import placed, resolved_all, wanting
-from layoutcheck.dsl.lowered.room import roomier
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.operands import check_operands, keeps_values, multiplies, rearranges
 from layoutcheck.sources.mlir import parse, without_locations
