@@ -249,8 +249,10 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str
     monkeypatch.setattr("layoutcheck.cli.init._write", recorded(None))
     monkeypatch.setattr(confirming, "confirmed", recorded(Confirmed([], {}, [], {}, [])))
     monkeypatch.setattr(confirming, "confirmed_order", recorded(Races("program", {}, (), (), 1)))
-    monkeypatch.setattr("layoutcheck.cli.explain.asked", lambda outcomes: calls.append("asked") or outcomes)
-    monkeypatch.setattr("layoutcheck.cli.check.asked", lambda outcomes: calls.append("asked") or outcomes)
+    for command in ("explain", "check"):
+        monkeypatch.setattr(
+            f"layoutcheck.cli.{command}.asked_dsl", lambda outcomes: calls.append("asked") or outcomes
+        )
     monkeypatch.setattr("layoutcheck.editor.server.serve", recorded(None))
     monkeypatch.setattr("layoutcheck.dsl.programs.compiled", all_alike)
     monkeypatch.setattr("layoutcheck.cli.numerics._gpu", no_gpu)
