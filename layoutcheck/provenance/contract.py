@@ -3,7 +3,8 @@
 1. Elements of one row of an operand share m (or n), those of one k share k (`Side.scrambled`).
 2. The k that A brings is the k that B brings, up to one distance for the whole sum (`depth`).
 3. C begins with 0, or with what something has written; so do A and B in registers (`Products.unset`).
-4. C is stored at the m of its row of A and at the n of its row of B, up to one distance (`place`).
+4. C is stored at the m of its row of A and at the n of its row of B, up to one distance (`place`), by one
+   warp or warpgroup (`tiles`), with all the k that were summed for it (`dropped`).
 
 Coordinates are those of the global tensors. Each is compared only where one mode of a tensor varies along it:
 what several modes share, or what has no tensor, is not judged.
@@ -17,13 +18,15 @@ from typing import TypeAlias
 import numpy as np
 
 from layoutcheck.provenance.depth import NO_TENSOR, SEVERAL, Depths, coordinate
+from layoutcheck.provenance.dropped import dropped
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.origins import left_over, of_one_tensor
-from layoutcheck.provenance.place import place_results
+from layoutcheck.provenance.place import OTHERS, place_results
 from layoutcheck.provenance.products import Execution, Products
 from layoutcheck.provenance.refs import FLAGS, GLOBAL, JOINED, PRODUCT, Array
 from layoutcheck.provenance.replay import Stored
 from layoutcheck.provenance.sides import COMPUTED, Side
+from layoutcheck.provenance.tiles import place_groups
 from layoutcheck.sources.mlir import Operation
 
 Facts: TypeAlias = "tuple[tuple[str, object], ...]"
@@ -57,6 +60,9 @@ def judge(products: Products, names: Names, tiles: bool = False) -> Judged:
     found.breaches += [*_mixed(products, names)] or [*_gone_on(products, names)]
     found.breaches += [Breach("unset", op, "C", (("thread", 0),)) for op in products.unset]
     place_results(products, names, found, tiles)
+    if not tiles:
+        found.breaches += dropped(products, names)
+        found.breaches += place_groups(products, names) if OTHERS in found.unplaced else ()
     left_over(products, names, found)
     return found
 

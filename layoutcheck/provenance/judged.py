@@ -20,7 +20,7 @@ NEUTRAL = frozenset((NOT_MET, CONSTANT, NO_COMMON))
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """What breaks the contract: `kind` "scrambled", "depth", "place", "unset" or "tensor", with its numbers.
+    """What breaks the contract: `kind` "scrambled", "depth", "place", "unset", "dropped", "tensor", with numbers.
 
     Of a copy without a product, `moved`: "swizzle" or "blocks". `op` reads what `writer` wrote.
     """

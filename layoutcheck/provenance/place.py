@@ -25,13 +25,22 @@ _FEW = 1 / 8  # of the elements of a tile: where more stray, the order may be me
 
 @dataclass(slots=True)
 class Stores:
-    """Bytes of results that one block stores in one global object; which of `ops` stored each."""
+    """Bytes of results that one block stores in one global object; which of `ops` stored each.
+
+    `groups` are the warps or warpgroups that multiplied.
+    """
 
     at: Array
     rows: Array
     columns: Array
     which: Array
     ops: list[Operation]
+    groups: Array
+
+    def some(self, mask: Array) -> Stores:
+        """These of them."""
+        return Stores(self.at[mask], self.rows[mask], self.columns[mask], self.which[mask], self.ops,
+                      self.groups[mask])  # fmt: skip
 
 
 def place_results(products: Products, names: Names, found: Judged, tiles: bool) -> None:
@@ -70,7 +79,8 @@ def by_object(products: Products) -> Iterator[Stores]:
         at = np.concatenate([x.at for x in members])
         rows = np.concatenate([products.row_of[x.block][x.labels] for x in members])
         columns = np.concatenate([products.column_of[x.block][x.labels] for x in members])
-        yield Stores(at, rows, columns, which, ops)
+        groups = np.concatenate([products.group_of[x.block][x.labels] for x in members])
+        yield Stores(at, rows, columns, which, ops, groups)
 
 
 def placed(stores: Stores, products: Products, names: Names, found: Judged, tiles: bool = False) -> str:

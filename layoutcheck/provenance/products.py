@@ -30,7 +30,19 @@ from layoutcheck.sources.mlir import Operation
 _DESCRIPTOR = "a matrix descriptor with a base offset, or beyond shared memory"
 _MOVED = "sums whose elements change their places from one instruction to the next"
 _MOST_COLUMNS = 1 << 12
+WARPGROUP = 4 * LANES  # PTX ISA, wgmma: four warps, the first of a rank that is a multiple of 4
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}
+
+
+def _grouped(rows: Array, size: int) -> Array:
+    """(groups, size, columns) of what each thread has; the last threads of a block may be part of a group."""
+    whole = len(rows) // size
+    return rows[: whole * size].reshape(whole, size, rows.shape[1])
+
+
+def _whole(active: Mask, size: int) -> Mask:
+    """Which groups of so many threads all take part, (groups,)."""
+    return _grouped(active[:, None], size).all((1, 2))
 
 
 @dataclass(slots=True)
@@ -69,6 +81,7 @@ class Products:
     own: int = field(init=False)
     row_of: list[Array] = field(init=False)
     column_of: list[Array] = field(init=False)
+    group_of: list[Array] = field(init=False)  # the warp or warpgroup of each sum
     _at: list[Array] = field(init=False)  # the shape and the place in it where each sum was met first
     _turns: list[Array] = field(init=False)  # how often each sum was stored, and went on
     executions: list[Execution] = field(default_factory=list)
@@ -85,6 +98,7 @@ class Products:
         self.own = max(one.references for one in self.replay.blocks)
         self.row_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
         self.column_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
+        self.group_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
         self._at = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
         self._turns = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
 
@@ -97,7 +111,9 @@ class Products:
             active &= deed.mask
         if deed.kind == "wgmma":  # the warps of a warpgroup may come one by one
             waiting = self._waiting.pop(deed, np.zeros(threads, bool)) | active
-            active = np.repeat(waiting.reshape(-1, 128).all(1), 128) if not threads % 128 else waiting
+            active = np.zeros(threads, bool)
+            whole = np.repeat(_whole(waiting, WARPGROUP), WARPGROUP)
+            active[: len(whole)] = whole
             if (waiting & ~active).any():
                 self._waiting[deed] = waiting & ~active
             if not active.any():
@@ -112,14 +128,14 @@ class Products:
 
     def _mma(self, block: int, deed: Deed, active: Mask) -> str:
         shape = deed.facts["shape"]
-        if len(shape) != 3 or shape[:2] != (16, 8) or len(active) % LANES:
+        if len(shape) != 3 or shape[:2] != (16, 8):
             return "an mma.sync of another shape than m16n8k"
         depth = shape[2]
         a, b, result = deed.refs
         bits = a.shape[1] * 8 * LANES // (16 * depth)
         if bits not in (8, 16, 32) or b.shape[1] * 8 * LANES != 8 * depth * bits:
             return "elements of less than a byte, or registers of another count"
-        warps = np.flatnonzero(active.reshape(-1, LANES).all(1))
+        warps = np.flatnonzero(_whole(active, LANES))
         if not warps.size:
             return "" if not active.any() else "an mma.sync by part of a warp"
         left = self._registers(block, a, "A", bits, depth, warps, 16)
@@ -131,7 +147,7 @@ class Products:
         self, block: int, refs: Array, letter: str, bits: int, depth: int, warps: Array, rows: int
     ) -> Array:
         """(warps, rows, k) labels of an operand in registers."""
-        own = refs.reshape(-1, LANES, refs.shape[1])[warps][:, :, :: bits // 8]
+        own = _grouped(refs, LANES)[warps][:, :, :: bits // 8]
         labels = self.replay.resolved(block, own)
         row, k = operand_registers(letter, labels.shape[2], bits)
         found = np.zeros((len(warps), rows, depth), np.int64)
@@ -143,7 +159,7 @@ class Products:
         """(groups, rows, columns) references of accumulators."""
         elements = 16 * columns // LANES
         own = result[:, :: max(1, result.shape[1] // elements)][:, :elements]
-        each = own.reshape(-1, warps, LANES, elements)[groups]
+        each = _grouped(own, warps * LANES)[groups].reshape(-1, warps, LANES, elements)
         m, n = accumulator_registers(elements)
         found = np.zeros((len(groups), warps, 16, columns), np.int64)
         found[:, :, m, n] = each
@@ -151,13 +167,13 @@ class Products:
 
     def _wgmma(self, block: int, deed: Deed, active: Mask) -> str:
         match = deed.facts["match"]
-        if match is None or ".sp" in match[0] or len(active) % 128:
-            return "a sparse wgmma, or one by part of a warpgroup"
+        if match is None or ".sp" in match[0]:
+            return "a sparse wgmma"
         rows, columns, depth = (int(match[i]) for i in (1, 2, 3))
         bits = _BITS.get(match[5].split("x")[0], 0)
         if not bits:
             return "a wgmma of elements of less than a byte"
-        groups = np.flatnonzero(active.reshape(-1, 128).all(1))
+        groups = np.flatnonzero(_whole(active, WARPGROUP))
         if not groups.size:
             return "" if not active.any() else "a wgmma by part of a warpgroup"
         *registers, result = deed.refs
@@ -183,7 +199,7 @@ class Products:
         found = []
         for group in groups:
             value = np.atleast_1d(np.asarray(deed.numbers[which], np.int64))
-            descriptor = int(value[min(128 * int(group), len(value) - 1)]) & ((1 << 64) - 1)
+            descriptor = int(value[min(WARPGROUP * int(group), len(value) - 1)]) & ((1 << 64) - 1)
             at = described(descriptor, rows, depth, bits, major)
             if at is None or int(at.max()) >= len(self.replay.shared[block]):
                 return None
@@ -292,6 +308,7 @@ class Products:
         rows = np.broadcast_to(a.rows[:, :, None] if known_a else np.int64(UNKNOWN), index.shape)
         columns = np.broadcast_to(b.rows[:, None, :] if known_b else np.int64(UNKNOWN), index.shape)
         new = row_of[index] == 0
+        self.group_of[block][index] = groups[:, None, None]
         row_of[index] = np.where(new, rows, row_of[index])
         column_of[index] = np.where(new, columns, column_of[index])
         gone, turns = self.replay.left[block], self._turns[block]

@@ -56,6 +56,7 @@ class Replay:
     begun: list[NDArray[np.bool_]] = field(init=False)  # (lanes, bytes): what of it something has written
     stored: list[Stored] = field(default_factory=list)
     lost: dict[str, int] = field(default_factory=dict)
+    mixed: bool = False  # whether what is made of several elements of products was stored
     bare: list[Stored] = field(default_factory=list)  # bytes beside results that nothing wrote, as stored
     left: list[NDArray[np.bool_]] = field(init=False)  # the elements of products that were stored
     _written: list[NDArray[np.bool_]] = field(init=False)  # whether anything wrote each shared byte
@@ -216,7 +217,9 @@ class Replay:
         self.left[block][gone & ~PRODUCT] = True
 
     def _keep(self, block: int, op: Operation, at: Array, labels: Array) -> None:
-        kept = ((labels & PRODUCT) != 0) & ((labels & FLAGS) == 0)
+        of_product = (labels & PRODUCT) != 0
+        kept = of_product & ((labels & FLAGS) == 0)
+        self.mixed = self.mixed or bool((of_product & ~kept).any())
         if kept.any():
             self._leave(block, labels)
             self.stored.append(Stored(op, at[kept], labels[kept] & ~PRODUCT, block))

@@ -1,4 +1,4 @@
-"""From one tile of results to the next: of several blocks, or of one that goes over all tiles.
+"""From one tile of results to the next: of several blocks, of one that goes over all tiles, of its warps.
 
 Within a tile any distance between C and its operands may be meant. Between tiles it may not: a row of A times
 a column of B belongs to one place (`_twice`), a place to one row and one column (`_over`), and tiles do not
@@ -8,6 +8,7 @@ change places.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -80,23 +81,45 @@ def place_tiles(every: list[Products], names: Names) -> list[Breach]:
     return found.breaches
 
 
+def place_groups(products: Products, names: Names) -> Iterator[Breach]:
+    """Compare the places of the results of one block's warps, or warpgroups, with one another.
+
+    One operand may have the same elements in all rows (a stride of 0): there nothing is known.
+    """
+    for stores in by_object(products):
+        target = names.tensor(stores.at)
+        if target is None:
+            continue
+        whole = _named(stores.some((stores.at - target.base) % target.bytes == 0))
+        parts = [whole.some(whole.groups == group) for group in np.unique(whole.groups)]
+        first, *others = parts or [whole]
+        if len(np.unique(np.stack([first.rows, first.columns]), axis=1).T) < first.at.size:
+            continue
+        op = next(iter(products.met))
+        for second in others:
+            breach = _twice(op, first, second, names) or _over(op, first, second, [products], names)
+            if breach is not None:
+                facts = tuple(fact for fact in breach.facts if fact[0] != "modes")
+                yield replace(breach, facts=(*facts, ("groups", True)))
+                return
+
+
 def _named(stores: Stores) -> Stores:
     """The bytes of which row and column are known."""
     known = np.ones(stores.at.size, bool)
     for part in (stores.rows, stores.columns):
         known &= (part >= GLOBAL) & (part < PRODUCT)
-    at, rows, columns, which = (x[known] for x in (stores.at, stores.rows, stores.columns, stores.which))
-    return Stores(at, rows, columns, which, stores.ops)
+    return stores.some(known)
 
 
 def _joined(group: list[Stores]) -> Stores:
     ops = list(dict.fromkeys(op for one in group for op in one.ops))
     which = [np.array([ops.index(op) for op in one.ops])[one.which] for one in group]
-    at, rows, columns = (
+    at, rows, columns, groups = (
         np.concatenate(parts)
-        for parts in zip(*((one.at, one.rows, one.columns) for one in group), strict=True)
+        for parts in zip(*((one.at, one.rows, one.columns, one.groups) for one in group), strict=True)
     )
-    return Stores(at, rows, columns, np.concatenate(which), ops)
+    return Stores(at, rows, columns, np.concatenate(which), ops, groups)
 
 
 def _numbered(first: Stores, other: Stores) -> Array:

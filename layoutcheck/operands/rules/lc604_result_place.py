@@ -35,9 +35,10 @@ def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
             f"elements. The tile of results is written and stored through different layouts or swizzles."
         )
         return "a part of C that no result comes to is stored", message
+    who = "Two warps or warpgroups" if "groups" in facts else "Two blocks"
     if "again" in facts:
         message = (
-            f"Two blocks store the same row of A times the same column of B, one at C{list(facts['at'])}, one at C{list(facts['again'])}. "
+            f"{who} store the same row of A times the same column of B, one at C{list(facts['at'])}, one at C{list(facts['again'])}. "
             "The coordinates of a tile of A or B are not those of the tile of C."
         )
         return "one result is stored at two places of C", message
@@ -45,7 +46,7 @@ def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
     name = "m" if letter == "A" else "n"
     if "over" in facts:
         one, other = facts["over"]
-        message = f"Two blocks store at C{list(facts['at'])}: one for the {what} with {name} = {one}, one for {name} = {other}."
+        message = f"{who} store at C{list(facts['at'])}: one for the {what} with {name} = {one}, one for {name} = {other}."
         return "two results are stored at one place of C", message
     first = facts["first"]
     message = (
