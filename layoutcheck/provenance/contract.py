@@ -59,12 +59,26 @@ def judge(products: Products, names: Names, tiles: bool = False) -> Judged:
     depths.finish()
     found.breaches += [*_mixed(products, names)] or [*_gone_on(products, names)]
     found.breaches += [Breach("unset", op, "C", (("thread", 0),)) for op in products.unset]
+    found.breaches += _of_tensor_memory(products)
     place_results(products, names, found, tiles)
     if not tiles:
         found.breaches += dropped(products, names)
         found.breaches += place_groups(products, names) if OTHERS in found.unplaced else ()
     left_over(products, names, found)
     return found
+
+
+def _of_tensor_memory(products: Products) -> Iterator[Breach]:
+    """Warps that do not reach their lanes; stores of what no product, and nothing else, has written."""
+    replay = products.replay
+    for memory in replay.tensor:
+        for op, (thread, lane) in memory.foreign.items():
+            yield Breach("lanes", op, "", (("thread", thread), ("lane", lane)))
+    known = not (products.unknown or replay.lost or any(block.problem for block in replay.blocks))
+    for block, memory in zip(replay.blocks, replay.tensor, strict=True) if known and products.met else ():
+        for op, (load, thread, count) in memory.bare.items():
+            facts = (("thread", thread), ("bytes", count), ("block", block.watched.launch.index))
+            yield Breach("bare", load, "", facts, op)
 
 
 def _mixed(products: Products, names: Names) -> Iterator[Breach]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.provenance.judged import Breach, Names
 from layoutcheck.provenance.products import Execution, Products
-from layoutcheck.provenance.refs import FLAGS, PRODUCT, Array
+from layoutcheck.provenance.refs import FLAGS, PRODUCT
 from layoutcheck.provenance.sides import Side
 from layoutcheck.provenance.tensors import Tensor
 
@@ -43,8 +44,8 @@ def dropped(products: Products, names: Names) -> Iterator[Breach]:
                 stored[each.labels] = True
         for side in (side for each in every for side in (each.a, each.b) if side.computed):
             used[side.labels[(side.labels & PRODUCT) != 0] & ~(PRODUCT | FLAGS)] = True
-        kept = [stored[each.sums].any((1, 2)) for each in every]
-        lost = [~(stored | used)[each.sums].any((1, 2)) for each in every]
+        kept = [_groups(each, stored) for each in every]
+        lost = [~_groups(each, stored | used) for each in every]
         if not any(map(np.any, kept)) or not any(map(np.any, lost)):
             continue
         for sums in _sums(every, kept, lost, names).values():
@@ -55,7 +56,12 @@ def dropped(products: Products, names: Names) -> Iterator[Breach]:
                 return
 
 
-def _sums(every: list[Execution], kept: list[Array], lost: list[Array], names: Names) -> dict[object, _Sums]:
+def _groups(one: Execution, of: Mask) -> Mask:
+    """Which groups have a sum that is one of these."""
+    return np.logical_or.reduce(of[one.sums], (1, 2))
+
+
+def _sums(every: list[Execution], kept: list[Mask], lost: list[Mask], names: Names) -> dict[object, _Sums]:
     """By the tensors of A and B and the coordinates of rows and columns, without k."""
     found: dict[object, _Sums] = {}
     for one, stored, gone in zip(every, kept, lost, strict=True):

@@ -20,9 +20,11 @@ NEUTRAL = frozenset((NOT_MET, CONSTANT, NO_COMMON))
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """What breaks the contract: `kind` "scrambled", "depth", "place", "unset", "dropped", "tensor", with numbers.
+    """What breaks the contract, with its numbers; `kind` says which part of it.
 
-    Of a copy without a product, `moved`: "swizzle" or "blocks". `op` reads what `writer` wrote.
+    That is "scrambled", "depth", "place", "unset", "dropped" or "tensor". Of tensor memory: "bare" (nothing
+    wrote what is loaded) and "lanes" (of another warp). Of a copy without a product, `moved`: "swizzle" or
+    "blocks"; `op` reads what `writer` wrote.
     """
 
     kind: str

@@ -79,8 +79,8 @@ def by_object(products: Products) -> Iterator[Stores]:
         at = np.concatenate([x.at for x in members])
         rows = np.concatenate([products.row_of[x.block][x.labels] for x in members])
         columns = np.concatenate([products.column_of[x.block][x.labels] for x in members])
-        groups = np.concatenate([products.group_of[x.block][x.labels] for x in members])
-        yield Stores(at, rows, columns, which, ops, groups)
+        warps = np.concatenate([products.group_of[x.block][x.labels] for x in members])
+        yield Stores(at, rows, columns, which, ops, warps)
 
 
 def placed(stores: Stores, products: Products, names: Names, found: Judged, tiles: bool = False) -> str:

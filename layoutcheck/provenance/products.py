@@ -42,7 +42,7 @@ def _grouped(rows: Array, size: int) -> Array:
 
 def _whole(active: Mask, size: int) -> Mask:
     """Which groups of so many threads all take part, (groups,)."""
-    return _grouped(active[:, None], size).all((1, 2))
+    return np.logical_and.reduce(active[: len(active) // size * size].reshape(-1, size), 1)
 
 
 @dataclass(slots=True)
@@ -253,7 +253,7 @@ class Products:
     def _in_lanes(self, block: int, at: int, rows: int, depth: int, bits: int, pair: bool) -> Array | None:
         """(rows, k) labels of A in tensor memory: a row a lane. A pair's 64 rows are there twice."""
         first = 4 * (at & 0xFFFF)
-        tensor = self.replay.tensor[block]
+        tensor = self.replay.tensor[block].labels
         if at >> 16 or first + depth * bits // 8 > tensor.shape[1]:
             return None
         cells = accumulator_cells(rows, 1 if rows == 128 or not pair else 2, pair)
@@ -266,14 +266,14 @@ class Products:
         self, block: int, op: Operation, base: int, at: int, rows: int, columns: int, pair: bool, adds: bool
     ) -> Array | None:
         """(rows, columns) references of accumulators in tensor memory, new where they do not count."""
-        tensor, first = self.replay.tensor[block], at & 0xFFFF
+        tensor, first = self.replay.tensor[block].labels, at & 0xFFFF
         cells = accumulator_cells(rows, columns, pair)
         if cells is None:
             return None
         lanes, column = cells[0] + (at >> 16), 4 * (cells[1] + first)
         if int(lanes.max()) >= tensor.shape[0] or int(column.max()) >= tensor.shape[1]:
             return None
-        old, begun = tensor[lanes, column], self.replay.begun[block]
+        old, begun = tensor[lanes, column], self.replay.tensor[block].begun
         if adds and not begun[lanes, column].any():
             self.unset[op] = None
         begun[lanes[..., None], column[..., None] + np.arange(4)] = True

@@ -22,9 +22,9 @@ from layoutcheck.provenance.fragments import matrix_bytes
 from layoutcheck.provenance.moved import Moves, pair
 from layoutcheck.provenance.pairs import Pairs
 from layoutcheck.provenance.refs import FLAGS, GLOBAL, MASKED, MIXED, PRODUCT, UNKNOWN, Array
+from layoutcheck.provenance.tensor_memory import TensorMemory
 from layoutcheck.sources.mlir import Operation
 
-LANES, COLUMN_BYTES = 128, 4 * 512  # of tensor memory (PTX ISA, Tensor Memory)
 _SPAN = 256 * 1024  # bytes of shared memory of a block
 
 
@@ -52,8 +52,7 @@ class Replay:
     guesses: frozenset[int] = frozenset()
     shared: list[Array] = field(init=False)
     labels: list[Array] = field(init=False)
-    tensor: list[Array] = field(init=False)  # (lanes, bytes) of each block's tensor memory
-    begun: list[NDArray[np.bool_]] = field(init=False)  # (lanes, bytes): what of it something has written
+    tensor: list[TensorMemory] = field(init=False)
     stored: list[Stored] = field(default_factory=list)
     lost: dict[str, int] = field(default_factory=dict)
     mixed: bool = False  # whether what is made of several elements of products was stored
@@ -67,8 +66,7 @@ class Replay:
 
     def __post_init__(self) -> None:
         self.shared = [np.zeros(_SPAN, np.int64) for _ in self.blocks]
-        self.tensor = [np.zeros((LANES, COLUMN_BYTES), np.int64) for _ in self.blocks]
-        self.begun = [np.full((LANES, COLUMN_BYTES), one.begun) for one in self.blocks]
+        self.tensor = [TensorMemory(one.references, one.begun) for one in self.blocks]
         own = max(one.references for one in self.blocks)  # behind them those of a pair's other block
         self.left = [np.zeros(2 * own, bool) for _ in self.blocks]
         self.labels = [np.zeros(one.references, np.int64) for one in self.blocks]
@@ -189,6 +187,7 @@ class Replay:
                     deed.width
                 )
                 self._keep(block, deed.op, at, labels)
+                self.tensor[block].stored(deed.op, refs)
                 if self.moves is not None:
                     loaded = np.where(refs < GLOBAL, refs, 0)
                     self.moves.keep(deed.op, block, at, labels, self._through[block][loaded])
@@ -200,6 +199,13 @@ class Replay:
             self._unknown(where)
             return
         self._write(where, at[rows, None] + np.arange(deed.width), labels)
+        self._unset(where, block, at[rows, None] + np.arange(deed.width), refs)
+
+    def _unset(self, where: int, block: int, bytes_: Array, refs: Array) -> None:
+        """Shared bytes that came from tensor memory which nothing has written are as if never written."""
+        unset = self.tensor[block].unset(refs)
+        if unset is not None:
+            self._written[where][bytes_[unset & (bytes_ < _SPAN)]] = False
 
     def _atomic(self, block: int, deed: Deed, active: Mask) -> None:
         where, at = self._place(block, deed.at, len(active))
@@ -232,6 +238,7 @@ class Replay:
         rows = np.flatnonzero(active)
         given = np.concatenate([np.broadcast_to(one, (len(active), 4)) for one in deed.refs], 1)[rows]
         self._write(where, self._matrices(at, deed)[rows], self.resolved(block, given))
+        self._unset(where, block, self._matrices(at, deed)[rows], given)
 
     def _copy(self, block: int, deed: Deed, active: Mask) -> None:
         where, at = self._place(block, deed.at, len(active))
@@ -270,30 +277,17 @@ class Replay:
             where, there = self._place(block, to, 1)
             self._write(where, there[0] + step, labels)
 
-    def _cells(self, deed: Deed, active: Mask) -> tuple[Array, Array, Array]:
-        """Threads, and the lanes and bytes of tensor memory that their registers' bytes have."""
-        rows = np.flatnonzero(active)
-        at = np.broadcast_to(np.asarray(deed.at, np.int64), (len(active),))[rows, None]
-        lanes, bytes_ = deed.facts["cells"] or (np.zeros((32, 1), np.int64),) * 2
-        return rows, ((at >> 16) + lanes[rows % 32]) % LANES, 4 * (at & 0xFFFF) + bytes_[rows % 32]
-
     def _tensor_load(self, block: int, deed: Deed, active: Mask) -> None:
-        rows, lanes, bytes_ = self._cells(deed, active)
-        known = not self._skip(deed) and bytes_.size and int(bytes_.max()) < COLUMN_BYTES
-        if known:
-            self._into(block, deed, rows, self.tensor[block][lanes, bytes_])
-        else:
-            self._into(block, deed, rows, np.full((len(rows), deed.width), UNKNOWN, np.int64))
+        rows = np.flatnonzero(active)
+        found = None if self._skip(deed) else self.tensor[block].load(deed, active)
+        unknown = np.full((len(rows), deed.width), UNKNOWN, np.int64)
+        self._into(block, deed, rows, unknown if found is None else found)
 
     def _tensor_store(self, block: int, deed: Deed, active: Mask) -> None:
-        rows, lanes, bytes_ = self._cells(deed, active)
-        if self._skip(deed) or not bytes_.size or int(bytes_.max()) >= COLUMN_BYTES:
-            self.tensor[block][:] = UNKNOWN
-            self.begun[block][:] = True
-            return
-        given = self.resolved(block, np.broadcast_to(deed.refs[0], (len(active), deed.width))[rows])
-        self.tensor[block][lanes, bytes_] = given
-        self.begun[block][lanes, bytes_] = True
+        rows = np.flatnonzero(active)
+        refs = np.broadcast_to(deed.refs[0], (len(active), deed.width))[rows]
+        if self._skip(deed) or not self.tensor[block].store(deed, active, self.resolved(block, refs)):
+            self.tensor[block].forget()
 
     def _tma_load(self, block: int, deed: Deed, active: Mask) -> None:
         found = self._box(deed, active)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from layoutcheck.atoms.tmem import WARP_LANES
 from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.operands.rules import lc602_operand_element as lc602
 from layoutcheck.operands.rules import lc603_operand_depth as lc603
@@ -21,7 +22,7 @@ from layoutcheck.operands.rules import lc612_sum_lost as lc612
 from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
-from layoutcheck.provenance.matrix import instruction_of
+from layoutcheck.provenance.matrix import TENSOR_MEMORY, instruction_of
 from layoutcheck.provenance.unset import Found
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
@@ -36,6 +37,8 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
     facts: dict[str, Any] = dict(breach.facts)
     if breach.writer is not None:
         return _moved(breach, facts, module)
+    if breach.kind in ("bare", "lanes"):
+        return _of_tensor_memory(breach, facts, module)
     places = [_place(module, breach.op, "the product")]
     if breach.kind == "scrambled":
         facts["where"], thread = _where(breach)
@@ -122,6 +125,31 @@ def told_beyond(one: Beyond, module: TracedModule) -> KernelFinding:
     evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, "offsets": at}
     places = (_place(module, one.op, "the registers are read"),)
     return KernelFinding("LC204", "note", BEYOND, message, places, evidence)
+
+
+def _of_tensor_memory(breach: Breach, facts: dict[str, Any], module: TracedModule) -> KernelFinding:
+    """The finding of a load that reads what nothing wrote, or of a warp that does not reach its lanes."""
+    evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, **facts}
+    loads = breach.op.name == TENSOR_MEMORY[0]
+    thread, lane = facts["thread"], facts.get("lane", 0)
+    places = [_place(module, breach.op, f"tensor memory is {'read' if loads else 'written'}", thread)]
+    if breach.kind == "lanes":
+        warp, first = thread // WARP_LANES, thread // WARP_LANES % 4 * WARP_LANES
+        message = (
+            f"Warp {warp} reaches lanes {first} to {first + WARP_LANES - 1} of tensor memory (PTX ISA, "
+            f"Tensor Memory Access Restrictions), and gives the address of lane {lane}. Take the slice of "
+            "the thread's index in its warpgroup: `get_slice(tidx % 128)`."
+        )
+        title = "a warp accesses tensor-memory lanes that it does not own"
+        return KernelFinding("LC250", "wrong", title, message, tuple(places), evidence)
+    assert breach.store is not None
+    evidence |= {
+        "threads": [thread], "block": list(facts["block"]), "written": False, "called": "", "extent": 0,
+        "multiple": 0, "fill": "", "shared": False, "tensor": True,
+    }  # fmt: skip
+    title, message = lc610.tell({**evidence, "threads": (thread, thread)})
+    places.insert(0, _place(module, breach.store, "they are stored", thread))
+    return KernelFinding(lc610.RULE.code, lc610.RULE.severity, title, message, _different(places), evidence)
 
 
 def _different(places: Sequence[KernelPlace]) -> tuple[KernelPlace, ...]:

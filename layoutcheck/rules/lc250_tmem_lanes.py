@@ -3,8 +3,8 @@
 ## What it means
 
 Tensor memory has 128 lanes, and warp w of a warpgroup reaches lanes `32 * (w % 4)` to `32 * (w % 4) + 31`
-only, with both `tcgen05.ld` and `tcgen05.st`. The copy steps past them. The compiler does not check
-lanes.
+only, with both `tcgen05.ld` and `tcgen05.st`. The copy steps past them, or, in a traced kernel whose products are
+followed, a warp has the slice of another one. The compiler does not check lanes.
 
 ## Why
 

@@ -154,6 +154,18 @@ def _leaves(fault: LoweredFault, what: str) -> tuple[str, str]:
     )
 
 
+def _left(fault: LoweredFault, what: str) -> tuple[str, str]:
+    first = f"Of the {fault.coordinate:,} elements of the tensor {fault.other:,} are written by no block of the grid"
+    why = (
+        f"A predicate keeps thread {fault.thread} of block {fault.block} from the one at byte {fault.address}, which is inside the tensor."
+        if fault.block else f"The first is at byte {fault.address}."
+    )  # fmt: skip
+    return (
+        "a part of the tensor is never written",
+        f"{first}. {why} If another kernel writes them, this is right.",
+    )
+
+
 class _Kind(NamedTuple):
     """A kind of fault: its rule, what `LoweredFault.other` is in the evidence, title and message.
 
@@ -204,6 +216,7 @@ _KINDS = {
         "some threads of the {what} never reach it, and what they would write is read",
         "Thread {f.thread} of the tiled copy never reaches the copy. Of the bytes that such threads would write {f.other} are read, from byte {f.address} of shared memory on, and nothing in the kernel writes them.",
     )),
+    "left": _Kind("LC203", "left_elements", _left, "note"),
     "race": _Kind("LC210", "other_thread", _said(
         "several threads write different data to the same bytes", "{both}, from different sources."
     )),

@@ -197,7 +197,7 @@ def _stores(apart: Any, kept: Any) -> tuple[Judged, str]:
     rows, columns, given = (x[np.broadcast_to(kept, (32, 32)).reshape(-1)] for x in (rows, columns, given))
     stores = Stores(
         object_at(3) + 128 * rows + 2 * columns, object_at(1) + 128 * rows, object_at(2) + 128 * given,
-        np.zeros(len(rows), np.int64), [Operation("llvm.store")],
+        np.zeros(len(rows), np.int64), [Operation("llvm.store")], np.zeros(len(rows), np.int64),
     )  # fmt: skip
     products, found = Products(_blocks()), Judged(stored=2 * len(rows))
     products.met[Operation("nvvm.mma.sync")] = None

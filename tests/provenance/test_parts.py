@@ -49,6 +49,7 @@ from layoutcheck.provenance.refs import (
     refs_of,
 )
 from layoutcheck.provenance.sides import COMPUTED, CONSTANT, PARTLY, Side, side
+from layoutcheck.provenance.tensor_memory import TensorMemory
 from layoutcheck.provenance.tensors import Mode, Tensor, tensors
 from layoutcheck.provenance.tiles import no_more
 from layoutcheck.sources.mlir import Operation, parse
@@ -476,7 +477,7 @@ def test_a_tile_of_results_with_a_hole_says_so() -> None:
         at, row, column = (x[kept] for x in (rows, columns, columns))
         stores = Stores(
             object_at(3) + 128 * at + 2 * row, object_at(1) + 128 * at, object_at(2) + 128 * column,
-            np.zeros(int(kept.sum()), np.int64), [Operation("llvm.store")],
+            np.zeros(int(kept.sum()), np.int64), [Operation("llvm.store")], np.zeros(int(kept.sum()), np.int64),
         )  # fmt: skip
         found = Judged(stored=2 * int(kept.sum()))
         why = placed(stores, Products(SimpleNamespace(blocks=[SimpleNamespace(references=8)])), names, found)  # type: ignore[arg-type]
@@ -485,7 +486,8 @@ def test_a_tile_of_results_with_a_hole_says_so() -> None:
         np.arange(32) < 8, UNKNOWN, object_at(1) + 128 * rows
     )  # the first row's product is not followed
     at = object_at(3) + 128 * (np.arange(32) // 8) + 2 * columns
-    stores = Stores(at, rows, object_at(2) + 128 * columns, np.zeros(32, np.int64), [Operation("llvm.store")])
+    none = np.zeros(32, np.int64)
+    stores = Stores(at, rows, object_at(2) + 128 * columns, none, [Operation("llvm.store")], none)
     found = Judged(stored=64)
     why = placed(stores, Products(SimpleNamespace(blocks=[SimpleNamespace(references=8)])), names, found)  # type: ignore[arg-type]
     assert (found.placed, found.stored, why) == (48, 64, NO_NAME)
@@ -501,7 +503,7 @@ def test_one_element_in_another_place_is_told_within_a_tile(tiles: bool) -> None
     op = Operation("llvm.store")
     stores = Stores(
         object_at(3) + 128 * at + 2 * columns, object_at(1) + 128 * rows, object_at(2) + 128 * columns,
-        np.zeros(32, np.int64), [op],
+        np.zeros(32, np.int64), [op], np.zeros(32, np.int64),
     )  # fmt: skip
     replay: Any = SimpleNamespace(blocks=[SimpleNamespace(references=8)])
     products, found = Products(replay, met={op: None}), Judged()
@@ -693,8 +695,7 @@ def test_what_a_pairs_other_block_multiplies_has_references_of_its_own() -> None
     """The leader of a pair multiplies for both blocks; its references may be more than the other's."""
     replay: Any = SimpleNamespace(
         blocks=[SimpleNamespace(references=40_000), SimpleNamespace(references=100)],
-        tensor=[np.zeros((128, 2048), np.int64) for _ in range(2)],
-        begun=[np.zeros((128, 2048), bool) for _ in range(2)],
+        tensor=[TensorMemory(1, False) for _ in range(2)],
     )
     products, op = Products(replay), Operation("nvvm.tcgen05.mma")
     sums = products._cells(1, op, 30_000 + products.own, 0, 128, 64, True, False)

@@ -3,8 +3,6 @@
 python -m tests.provenance.users NAME HOW [HOW ...]      # compile these variants; `blocks`, `scaled` for sm_100a
 """
 
-# ruff: noqa: SIM102, SIM114 - what is known while tracing stands apart from what a run decides
-
 from __future__ import annotations
 
 import sys

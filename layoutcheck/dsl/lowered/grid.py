@@ -216,6 +216,16 @@ class Grid:
         how = launch_of(self.kernel, launched)
         return self._evaluated(tags, how, launched, at or edges(how), isinstance(extent, Numbers))
 
+    def every_turn(self, tags: Collection[str], most: int) -> Blocks | str:
+        """The accesses under `tags` of all blocks, in all turns; not of more than `most` threads."""
+        launched = self.launch(None)
+        how = None if launched is None else launch_of(self.kernel, launched)
+        if launched is None or how is None or how.rests != "static":
+            return RUN_TIME
+        if math.prod(how.grid) * how.threads > most:
+            return IN_GRID
+        return self._evaluated(tags, how, launched, every_block(how), called=False, every=True)
+
     def tensors(self, extent: Extent) -> dict[int, Tensor]:
         """The host's tensors with these extents, by object."""
         launched = self.launch(extent)
@@ -254,11 +264,12 @@ class Grid:
         return axes
 
     def _evaluated(
-        self, tags: Collection[str], how: Launch, launched: Launched, at: tuple[Index, ...], called: bool
-    ) -> Blocks | str:
+        self, tags: Collection[str], how: Launch, launched: Launched, at: tuple[Index, ...], called: bool,
+        every: bool = False,
+    ) -> Blocks | str:  # fmt: skip
         """These blocks, or why they are not known. Side by side, where none gives numbers to its lanes.
 
-        `called` says that a call of the program gave the numbers.
+        `called` says that a call of the program gave the numbers, `every` that no turn of a loop is left out.
         """
         if how.threads > BLOCK_THREADS:
             return f"a block of {how.threads:,} threads"
@@ -269,8 +280,10 @@ class Grid:
         try:
             if bool(how.memories) in self._long:
                 raise _TooLong
-            machine, flow, unfinished = self._run(tags, how, launched, whole=True)
+            machine, flow, unfinished = self._run(tags, how, launched, whole=True, every=every)
         except _TooLong:
+            if every:
+                return TOO_LONG
             self._long.add(bool(how.memories))
             try:
                 machine, flow, unfinished = self._run(tags, how, launched, whole=False)
@@ -305,9 +318,11 @@ class Grid:
         return [machine.values[slot] for slot in slots], self.types.get(name_of(self.kernel), [])
 
     def _run(
-        self, tags: Collection[str], how: Launch, launched: Launched, whole: bool
+        self, tags: Collection[str], how: Launch, launched: Launched, whole: bool, every: bool = False
     ) -> tuple[Machine, Flow, frozenset[str]]:
         """Evaluate these blocks, with `whole` all turns that count; then the tags of which accesses lack.
+
+        With `every` all turns of all loops.
 
         Raises _TooLong.
         """
@@ -320,7 +335,8 @@ class Grid:
         machine, flow = prepare(self.kernel, how, roots, recorded=recorded)
         machine.overflow = machine.reasons.bit(*OVERFLOW)
         loops = [op for op in self.kernel.walk() if op.name in ("scf.for", "scf.while")]
-        flow.turns = Turns(True, ends_only={op for op in loops if not whole or self._line(op, flow)})
+        ends = {op for op in loops if not every and (not whole or self._line(op, flow))}
+        flow.turns = Turns(True, ends_only=ends)
 
         def count() -> None:
             if machine.steps > _MOST_STEPS or machine.kept * how.threads > _MOST_NUMBERS:

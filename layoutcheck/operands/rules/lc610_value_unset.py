@@ -8,7 +8,9 @@ store of the block overwrites them. Typical: a fragment is loaded under a predic
 does, and is then added up, or stored, without it.
 
 Bytes of shared memory that nothing in the kernel writes, in any turn, are followed in the same way: the row of a
-stencil's halo that is not loaded, or the last four of eight sums where four warps have stored theirs.
+stencil's halo that is not loaded, or the last four of eight sums where four warps have stored theirs. So are columns of
+tensor memory that no product and no store has written, where all products of the kernel are followed: those of another
+stage, or behind the accumulators.
 
 ## Why
 
@@ -57,6 +59,8 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     who = f"Thread {first} stores" if first == last else f"Threads {first} to {last} store"
     block = "".join(str(tuple(facts["block"])).split())
     held, hold = ("shared memory", "has") if facts["shared"] else ("registers", "hold")
+    if "tensor" in facts:
+        held, hold = "tensor memory", "has"
     some = "The line that writes them does so in other threads, or for other elements." if facts["written"] else (
         "No line writes them."
     )  # fmt: skip
@@ -66,8 +70,10 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     repair = f"Fill the fragment first ({fill}), or store under the predicate of the load."
     if not facts["written"]:
         repair = (
-            "Write them first, or leave them out." if facts["shared"] else "Copy into the fragment first."
-        )
+            "Write them first, or leave them out." if facts["shared"] else
+            "Load the columns of the accumulators, of the stage that was multiplied." if "tensor" in facts else
+            "Copy into the fragment first."
+        )  # fmt: skip
     return f"a store writes what {held} {hold} that nothing has written", (
         f"{who} {facts['bytes']} B in block {block} that are, or are computed from, {held} that nothing has written. "
         f"{some}{conditions(facts)} {repair}"

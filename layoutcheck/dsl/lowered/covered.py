@@ -1,0 +1,114 @@
+"""Elements of a tensor that a kernel writes and leaves in part, by a predicate or by too small a grid.
+
+Every block and every turn of a kernel with static extents is evaluated. What is left may be another kernel's
+to write: it is told as a note, and only if threads are kept from these very elements by a predicate that
+rests on threads and blocks alone, if several blocks write another element, or if at least half of the tensor
+is written. Nothing is said of a tensor
+that is written by TMA, in bulk, by atomics or through generic pointers as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from layoutcheck.dsl.lowered import Kernel
+from layoutcheck.dsl.lowered.blocks import Blocks
+from layoutcheck.dsl.lowered.judged_blocks import object_of, spans
+from layoutcheck.dsl.lowered.lowered_op import SINGLE, access_parts
+from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
+from layoutcheck.dsl.lowered.tensors import Tensor
+from layoutcheck.sources.traced import LoweredFault
+
+_MOST_THREADS = 1 << 17
+_MOST_BYTES = 1 << 26  # of a tensor
+_NOBODY = -1
+_OTHER = ("tma.store", BULK_COPY, *SINGLE)  # ways to write of which the elements are not counted
+
+
+def left_out(kernel: Kernel, widest_bytes: int) -> dict[str, LoweredFault]:
+    """By the tag of a store: that nothing writes some elements of its tensor, once for each tensor."""
+    grid = kernel.grid
+    every = {tag: [one for one in op.accesses if _writes(one)] for tag, op in kernel.lowered_ops.items()}
+    written = [one for accesses in every.values() for one in accesses]
+    tags = {tag for tag, accesses in every.items() if any(one.op == "st" for one in accesses)}
+    if grid is None or not tags or any(_unknown(one) for one in written):
+        return {}
+    blocks = grid.every_turn(tags, _MOST_THREADS)
+    if isinstance(blocks, str) or not blocks.whole or blocks.unfinished:
+        return {}
+    stores: dict[int, list[tuple[str, Recorded]]] = {}
+    for tag in tags:
+        for one in blocks.accesses.get(tag, ()):
+            if _writes(one) and one.space == "gmem" and one.reached:
+                stores.setdefault(object_of(one, 1), []).append((tag, one))
+    tensors = grid.tensors(None)
+    found = (_left(blocks, tensors.get(base), ours, widest_bytes) for base, ours in stores.items())
+    return dict(one for one in found if one is not None)
+
+
+def _writes(access: Recorded) -> bool:
+    return access.op in ("st", *_OTHER) or "stmatrix" in access.op
+
+
+def _unknown(access: Recorded) -> bool:
+    """Whether it may write any element of any tensor."""
+    return access.op in _OTHER or access.space == "generic"
+
+
+def _left(
+    blocks: Blocks, tensor: Tensor | None, stores: list[tuple[str, Recorded]], widest: int
+) -> tuple[str, LoweredFault] | None:
+    """What is left of one tensor, with the tag of the store that leaves it."""
+    if tensor is None or tensor.bits < 8 or tensor.overlaps or tensor.span_bytes > _MOST_BYTES:
+        return None
+    rests = [one.provenance | one.guard for _, one in stores]
+    if any(blocks.reasons.worst(one) != "static" for one in rests):
+        return None
+    held: Mask = np.asarray(tensor.holds(np.arange(tensor.span_bytes)), bool)
+    writer = np.full(held.size, _NOBODY)  # the block that writes each byte
+    several = False
+    for _, one in stores:
+        for row, moved in _rows(blocks, one, widest):
+            at = row[moved > 0, None] + np.arange(int(moved.max(initial=0)))
+            block = np.broadcast_to(np.flatnonzero(moved > 0)[:, None] // blocks.threads, at.shape)
+            inside = (at >= 0) & (at < held.size)
+            at, block = at[inside], block[inside]
+            several = several or bool(((writer[at] != _NOBODY) & (writer[at] != block)).any())
+            writer[at] = block
+            several = several or bool((writer[at] != block).any())
+    left = held & (writer == _NOBODY)
+    count, whole = int(left.sum()), int(held.sum())
+    if not count or count == whole:
+        return None
+    kept = next(_kept(blocks, left, stores, widest), None)
+    if kept is None and 2 * count > whole and not several:
+        return None
+    tag, one, thread, at = kept or (*stores[-1], -1, int(np.flatnonzero(left)[0]))
+    size = tensor.bits // 8
+    where = "" if thread < 0 else str(blocks.at[thread // blocks.threads]).replace(" ", "")
+    return tag, LoweredFault(
+        "left", "dst", one.op, "gmem", max(0, thread) % blocks.threads, at, size, count // size, where,
+        coordinate=whole // size,
+    )  # fmt: skip
+
+
+def _kept(
+    blocks: Blocks, left: Mask, stores: list[tuple[str, Recorded]], widest: int
+) -> Iterator[tuple[str, Recorded, int, int]]:
+    """Threads that a predicate keeps from elements that nothing writes, with the byte where these begin."""
+    for tag, one in stores:
+        for row, moved in _rows(blocks, one, widest):
+            inside = (moved == 0) & (row >= 0) & (row < left.size)
+            wanted = inside & left[np.where(inside, row, 0)]
+            if wanted.any():
+                thread = int(wanted.argmax())
+                yield tag, one, thread, int(row[thread])
+
+
+def _rows(blocks: Blocks, access: Recorded, widest: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Where each thread of all blocks begins to write, and how many bytes it writes."""
+    for side, _, space, width, address in access_parts(access, widest):
+        if side == 1 and space == "gmem":
+            yield spans(blocks, access, width, address)
