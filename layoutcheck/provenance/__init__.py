@@ -33,7 +33,7 @@ from layoutcheck.order.trips import GRID
 from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, followed, prepared
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged, Names
-from layoutcheck.provenance.matrix import is_product
+from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
 from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.tell import told, told_beyond, told_sums, told_unset
@@ -177,6 +177,8 @@ def _checked(
     broken = {_site(one.op) for one in judged.breaches if one.kind != "place"}
     counted = Counter(why for site, why in reasons.items() if site not in broken)
     unchecked = [f"elements of {n} of {len(every)} products: {why}" for why, n in counted.items()]
+    scaled = {_site(op) for op in judged.followed if op.name == BLOCK_SCALED}
+    unchecked += [f"scale factors of {len(scaled)} of {len(every)} products"] if scaled else []
     unchecked += [f"copies: {why}" for why in sorted(lost) if counted]
     unchecked += [f"elements of products: {problem}"] if problem else []
     left = judged.left if all(map(judged.knows, _products(kernel))) else {}

@@ -121,14 +121,16 @@ class Instruction(NamedTuple):
 
 
 def read_instruction(word: int, kind: str) -> Instruction | None:
-    """A descriptor of kind f16, tf32, f8f6f4 or i8; None for inputs below a byte and results not of 32 bits.
+    """A tcgen05 descriptor; None for inputs below a byte in bytes of their own, and results not of 32 bits.
 
-    PTX ISA, tcgen05, "Instruction descriptor": the format of D in bits 4 and 5, of A from 7, of B from 10,
-    the majors in 15 and 16, N / 8 from 17, M / 16 from 24.
+    PTX ISA, tcgen05, "Instruction descriptor": the format of D in bits 4 and 5 (with block scales, which make
+    32 bits, an index of scales), of A from 7, of B from 10, the majors in 15 and 16, N / 8 from 17, M / 16 from
+    24, with block scales of 4-bit inputs K of 96 in bit 31. Two of these inputs count as one of 8 bits.
     """
-    bits = {"f16": 16, "tf32": 32, "f8f6f4": 8, "i8": 8}.get(kind, 0)
-    narrow = kind == "f8f6f4" and max(word >> 7 & 7, word >> 10 & 7) > 1
-    if not bits or narrow or (word >> 4 & 3) not in (1, 2):
+    scaled = kind.startswith("mx")
+    bits = {"f16": 16, "tf32": 32, "f8f6f4": 8, "i8": 8, "mxf8f6f4": 8, "mxf4": 8, "mxf4nvf4": 8}.get(kind, 0)
+    narrow = kind.endswith("f8f6f4") and max(word >> 7 & 7, word >> 10 & 7) > 1
+    if not bits or narrow or (word >> 31 if scaled else (word >> 4 & 3) not in (1, 2)):
         return None
     majors = ["m" if word >> at & 1 else "k" for at in (15, 16)]
     return Instruction(16 * (word >> 24 & 31), 8 * (word >> 17 & 63), 256 // bits, bits, *majors)

@@ -16,6 +16,7 @@ from layoutcheck.provenance.tracker import KIND, Tracker
 from layoutcheck.sources.mlir import Operation, integers
 from layoutcheck.sources.mlir import Value as SsaValue
 
+BLOCK_SCALED = "nvvm.tcgen05.mma.block_scale"
 TENSOR_MEMORY = ("nvvm.tcgen05.ld", "nvvm.tcgen05.st")
 _TENSOR_SHAPE = re.compile(r"shape_([0-9]+)x([0-9]+)b(?!x)")
 _SHAPE = re.compile(r"m = ([0-9]+), n = ([0-9]+), k = ([0-9]+)")
@@ -85,10 +86,13 @@ def mma(on: Tracker, op: Operation) -> Step:
 
 
 def tcgen05(on: Tracker, op: Operation) -> Step:
-    """tcgen05.mma: accumulators, A, B, the instruction's descriptor, whether the accumulators count."""
+    """tcgen05.mma: accumulators, A, B, the instruction's descriptor, whether the accumulators count.
+
+    What is behind these are the places of scale factors, which are not followed.
+    """
     values = on.machine.values
     slots = [on.slots[v] for v in op.operands[:5]]
-    plain = op.name == "nvvm.tcgen05.mma" and len(slots) == 5 and op.operands[4].type == "i1"
+    plain = op.name in ("nvvm.tcgen05.mma", BLOCK_SCALED) and len(slots) == 5 and op.operands[4].type == "i1"
     kind = KIND.search(op.attributes.get("kind", ""))
     facts = {
         "kind": kind[1] if kind else "", "pair": "cta_2" in op.attributes.get("ctaGroup", ""),
@@ -96,7 +100,7 @@ def tcgen05(on: Tracker, op: Operation) -> Step:
     }  # fmt: skip
 
     def run() -> None:
-        lost = on.unknown_why(*slots) if plain else "tcgen05.mma with block scales, or sparse"
+        lost = on.unknown_why(*slots) if plain else "a sparse tcgen05.mma"
         base = on.next
         on.next += _MOST_SUMS
         numbers = tuple(number(values[slot]) for slot in slots)

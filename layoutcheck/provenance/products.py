@@ -222,7 +222,7 @@ class Products:
                 return "a tcgen05.mma of two blocks, one of which is not followed"
         each = it.rows // len(blocks) if it is not None else 0
         if it is None or each not in (64, 128):
-            return "a tcgen05.mma of elements below a byte, or of results that are not 32 bits"
+            return "a tcgen05.mma of narrow elements in bytes, of K = 96, or of results that are not 32 bits"
         whole, own = (1 << 64) - 1, it.columns // len(blocks)
         columns = [self._smem(one, b & whole, own, it.depth, it.bits, it.major_b) for one in blocks]
         if any(one is None for one in columns):

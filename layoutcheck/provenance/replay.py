@@ -343,7 +343,7 @@ class Replay:
             deed.lost = "a tensor map that the host's code does not make of arguments"
         if self._skip(deed) or map_ is None:
             return None
-        known = map_.corners is None and not map_.interleave and map_.element_bits >= 8
+        known = map_.corners is None and not map_.interleave
         span = SPAN_BYTES[map_.swizzle]
         known &= not span or map_.box[0] * map_.element_bits == 8 * span
         if not known or map_.element_bits != map_.data_bits or set(map_.element_strides) != {1}:
@@ -354,12 +354,14 @@ class Replay:
         if self.moves is not None:
             swizzle = SWIZZLES[map_.swizzle]
             self.moves.swizzles[deed.op] = "" if swizzle is None else str(swizzle)
-        size = map_.element_bits // 8
+        size, each = max(1, map_.element_bits // 8), max(1, 8 // map_.element_bits)  # elements of a byte
         start = [int(np.broadcast_to(np.asarray(n, np.int64), (len(active),))[first]) for n in deed.numbers]
         address = np.full((1,), map_.base, np.int64)
         inside = np.ones((1,), bool)
         steps = (size, *map_.strides_bytes)
-        for extent, box, stride, low in zip(map_.dims, map_.box, steps, start, strict=True):
+        dims, boxes = ((one[0] // each, *one[1:]) for one in (map_.dims, map_.box))
+        start[0] //= each
+        for extent, box, stride, low in zip(dims, boxes, steps, start, strict=True):
             at = low + np.arange(box)
             address = (address[None, :] + (at * stride)[:, None]).reshape(-1)
             endless = extent in self.guesses and stride == max(steps)

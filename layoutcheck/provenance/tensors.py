@@ -30,7 +30,7 @@ class Mode:
 class Tensor:
     """A tensor at `base`; `modes` by descending step, those of extent 1 or step 0 left out.
 
-    `open` says that only a run knows the extent of the outermost one: its coordinates have no end. `guessed`
+    Elements below a byte count by the byte that they lie in. `open` says that only a run knows the extent of the outermost one: its coordinates have no end. `guessed`
     says so of another one: where it ends, the next one goes on.
     """
 
@@ -88,12 +88,12 @@ def _argument(value: Any, cute: str) -> Tensor | None:
 
 
 def _mapped(map_: Descriptor | None, guesses: frozenset[int]) -> Tensor | None:
-    if map_ is None or map_.element_bits < 8 or map_.corners is not None:
+    if map_ is None or map_.corners is not None:
         return None
-    size = map_.element_bits // 8
-    steps = (size, *map_.strides_bytes)
+    size, each = max(1, map_.element_bits // 8), max(1, 8 // map_.element_bits)
+    steps, dims = (size, *map_.strides_bytes), (map_.dims[0] // each, *map_.dims[1:])
     dynamic = [dim in guesses for dim in map_.dims]
-    return _made(map_.base, size, list(zip(steps, map_.dims, strict=True)), dynamic)
+    return _made(map_.base, size, list(zip(steps, dims, strict=True)), dynamic)
 
 
 def _made(base: int, size: int, modes: list[tuple[int, int]], dynamic: Sequence[bool] = ()) -> Tensor:
