@@ -165,6 +165,7 @@ _PAGES |= {
     "operands_wide": ("the same, further kinds", "operands.md"),
     "operand_coverage": ("products of real kernels that are followed", "operands.md"),
     "operand_mutants": ("changes to the lowered arithmetic of real kernels: which are told", "operands.md"),
+    "user_faults": ("kernels as users write them, with planted faults: what is told of each", "operands.md"),
     "operand_source_mutants": ("changes to the source of CUTLASS's kernels, likewise", "operands.md"),
     "operands_cost": ("what following elements adds to a trace", "operands.md"),
     "operands_unset": ("operands that nothing has written: what a GPU computes", "rules/lc609.md"),

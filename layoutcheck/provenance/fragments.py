@@ -123,9 +123,9 @@ class Instruction(NamedTuple):
 def read_instruction(word: int, kind: str) -> Instruction | None:
     """A tcgen05 descriptor; None for inputs below a byte in bytes of their own, and results not of 32 bits.
 
-    PTX ISA, tcgen05, "Instruction descriptor": the format of D in bits 4 and 5 (with block scales, which make
-    32 bits, an index of scales), of A from 7, of B from 10, the majors in 15 and 16, N / 8 from 17, M / 16 from
-    24, with block scales of 4-bit inputs K of 96 in bit 31. Two of these inputs count as one of 8 bits.
+    PTX ISA, tcgen05, "Instruction descriptor": the format of D in bits 4 and 5 (with block scales an index of
+    scales: D has 32 bits), of A from 7, of B from 10, the majors in 15 and 16, N / 8 from 17, M / 16 from 24,
+    with block scales K = 96 in bit 31. Two inputs of 4 bits count as one of 8.
     """
     scaled = kind.startswith("mx")
     bits = {"f16": 16, "tf32": 32, "f8f6f4": 8, "i8": 8, "mxf8f6f4": 8, "mxf4": 8, "mxf4nvf4": 8}.get(kind, 0)

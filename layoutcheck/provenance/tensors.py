@@ -30,8 +30,9 @@ class Mode:
 class Tensor:
     """A tensor at `base`; `modes` by descending step, those of extent 1 or step 0 left out.
 
-    Elements below a byte count by the byte that they lie in. `open` says that only a run knows the extent of the outermost one: its coordinates have no end. `guessed`
-    says so of another one: where it ends, the next one goes on.
+    Elements below a byte count by the byte that they lie in. `open` says that only a run knows the extent of
+    the outermost mode: its coordinates have no end. `guessed` says so of another one: where it ends, the next
+    one goes on.
     """
 
     base: int

@@ -9,6 +9,10 @@ contents. A traced kernel can have another cause: not all threads of the tiled c
 64 threads, for example, and stands under `if warp == 0`. Then the kernel reads what the other threads
 should have written.
 
+A note under this code is of a tensor in global memory of which a traced kernel writes only a part, with static extents:
+a predicate keeps threads from elements inside the tensor that no other thread of the grid writes, or the grid has too few
+blocks, or several blocks write the same elements and none writes the others. Another kernel may write the rest.
+
 ## Why
 
 Measured on the DSL: `cp.async` issues one instruction for each rest coordinate, whatever the size of V; with

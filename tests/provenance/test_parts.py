@@ -477,7 +477,7 @@ def test_a_tile_of_results_with_a_hole_says_so() -> None:
         at, row, column = (x[kept] for x in (rows, columns, columns))
         stores = Stores(
             object_at(3) + 128 * at + 2 * row, object_at(1) + 128 * at, object_at(2) + 128 * column,
-            np.zeros(int(kept.sum()), np.int64), [Operation("llvm.store")], np.zeros(int(kept.sum()), np.int64),
+            np.zeros(len(at), np.int64), [Operation("llvm.store")], np.zeros(len(at), np.int64),
         )  # fmt: skip
         found = Judged(stored=2 * int(kept.sum()))
         why = placed(stores, Products(SimpleNamespace(blocks=[SimpleNamespace(references=8)])), names, found)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """Products as users write them, each right (`how` 0) and with faults of operands, accumulators and epilogues.
 
-python -m tests.provenance.users NAME HOW [HOW ...]      # compile these variants; `blocks`, `scaled` for sm_100a
+python -m tests.provenance.users NAME HOW [HOW ...]      # compile these variants
 """
 
 from __future__ import annotations
@@ -28,6 +28,20 @@ from cutlass.utils import LayoutEnum, blackwell_helpers, blockscaled_layout, hop
 
 arch = cute.arch
 N = 128  # threads of warps that compute
+# kernel -> what its variants from 1 on are told; "right" if it is, "" if nothing, "not checked" if more is named than of 0
+TOLD = {
+    "warps": ("LC604", "LC100 LC257", "LC602", "LC603", "LC609", "LC612", "LC604", "LC604", "LC604",
+              "LC604", "LC501 LC603", "LC604", "LC603", "LC602", "LC604", "", "LC604"),
+    "groups": ("note LC608", "LC603", "LC612", "LC612", "LC609", "LC501 LC502 LC603", "LC604", "LC604",
+               "LC507", "not checked", "LC603", "LC604", "note LC203", "refused", "LC234 LC237 LC603", "LC603",
+               "LC604", "right"),
+    "blocks": ("LC603", "LC612", "LC609", "LC612", "LC501 LC502 LC603", "LC610", "LC250", "LC604",
+               "note LC203", "LC603", "LC604", "LC507", "LC604", "LC610", "right"),
+    "scaled": ("LC612", "LC603", "LC604", "LC501 LC603", "LC501", "not checked", "not checked",
+               "not checked", "not checked", "not checked", "not checked", "LC105", "not checked"),
+    "scaled4": ("LC612", "LC603", "LC604"),
+}  # fmt: skip
+NAMED = {"scaled": "scale factors of", "scaled4": "scale factors of"}  # what is not checked
 
 
 def bars(n):
@@ -54,16 +68,15 @@ def swizzled(rows, columns, bits=2):
 def warps(
     a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, mma: cute.TiledMma, other: cute.TiledMma, how: Constexpr
 ):
-    """C = A B^T by cp.async, ldmatrix and mma.sync, two stages. 1 fragments of A from B's tile and the other way;
-    2 ldmatrix of B transposes; 3 B's tile read without its swizzle; 4 B's k-block is the next; 5 accumulators not
-    zeroed; 6 zeroed in each k-tile; 7 C at exchanged coordinates; 8 C's tile of block (x, x); 9 C's slice of
-    thread t ^ 1; 10 B's fragment filled for another tiled MMA; 11 reads the other stage; 12 B's tile of block x;
-    13 B's k-tile is the next; 14 A's copy is B's; 15 C partitioned by the other MMA; 16 fragments are not
-    retiled, but filled through a copy of 64 threads; 17 the last k-tile is left out; 18 A's slice of the lane"""
+    """C = A B^T by cp.async, ldmatrix and mma.sync, two stages. 1 fragments of A from B's tile and the
+    other way; 2 ldmatrix of B transposes; 3 B's tile read without its swizzle; 4 B's k-block is the next; 5
+    accumulators not zeroed; 6 zeroed in each k-tile; 7 C at exchanged coordinates; 8 C's tile of block (x,
+    x); 9 C's slice of thread t ^ 1; 10 B's fragment filled for another tiled MMA; 11 reads the other stage;
+    12 B's tile of block x; 13 B's k-tile is the next; 14 A's copy is B's; 15 C partitioned by the other
+    MMA; 16 the last k-tile is left out; 17 A's slice of the lane"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     K, S = 32, 2
     al = SmemAllocator()
-    tile = swizzled(64, K)
     raw = [
         al.allocate_tensor(
             BFloat16,
@@ -99,7 +112,7 @@ def warps(
     make_a = cute.make_tiled_copy_B if const_expr(how == 14) else cute.make_tiled_copy_A
     copy_a = make_a(atom_a, mma)
     copy_b = cute.make_tiled_copy_B(atom_b, other if const_expr(how == 10) else mma)
-    thread_a, thread_b = copy_a.get_slice(t % 32 if const_expr(how == 18) else t), copy_b.get_slice(t)
+    thread_a, thread_b = copy_a.get_slice(t % 32 if const_expr(how == 17) else t), copy_b.get_slice(t)
     view_b = sb
     if const_expr(how == 3):
         view_b = cute.make_tensor(raw[1].iterator, cute.make_layout((64, K, S), stride=(K, 1, 64 * K)))
@@ -107,7 +120,7 @@ def warps(
     la, lb = thread_a.partition_S(first), thread_b.partition_S(second)
     ma, mb = thread_a.retile(ra), thread_b.retile(rb)
     tiles = cute.size(ga, mode=[2])
-    if const_expr(how == 17):
+    if const_expr(how == 16):
         tiles -= 1
     cute.copy(fill, fa[None, None, None, 0], ta[None, None, None, 0])
     cute.copy(fill, fb[None, None, None, 1 if const_expr(how == 13) else 0], tb[None, None, None, 0])
@@ -148,15 +161,15 @@ def run_warps(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def groups(
-    aa: cute.CopyAtom, ta: cute.Tensor, ab: cute.CopyAtom, tb: cute.Tensor, c: cute.Tensor, mma: cute.TiledMma,
-    la: cute.ComposedLayout, lb: cute.ComposedLayout, how: Constexpr,
+    aa: cute.CopyAtom, ta: cute.Tensor, ab: cute.CopyAtom, tb: cute.Tensor, c: cute.Tensor,
+    mma: cute.TiledMma, la: cute.ComposedLayout, lb: cute.ComposedLayout, how: Constexpr,
 ):  # fmt: skip
-    """C = A B^T by TMA and wgmma, two warpgroups of rows. 1 A's descriptors are B's; 2 no k-step in B's; 3 the
-    accumulate flag is never set; 4 it is cleared in each k-tile; 5 it is set at once, nothing zeroed; 6 B's stage
-    is the next; 7 C's tile of (x, x); 8 both warpgroups store the first one's rows; 9 TMA of A by B's descriptor;
-    10 coordinates of A's tile exchanged; 11 B's k-tile is the next; 12 both warpgroups multiply the first one's
-    rows; 13 C transposed; 14 A's major is MN for the MMA alone; 15 B's tile is written by another swizzle;
-    16 k-block of A and B from the end and from the begin; 17 B's tile of x"""
+    """C = A B^T by TMA and wgmma, two warpgroups of rows. 1 A's descriptors are B's; 2 no k-step in B's; 3
+    the accumulate flag is never set; 4 it is cleared in each k-tile; 5 it is set at once, nothing zeroed; 6
+    B's stage is the next; 7 C's tile of (x, x); 8 both warpgroups store the first one's rows; 9 TMA of A by
+    B's descriptor; 10 coordinates of A's tile exchanged; 11 B's k-tile is the next; 12 both warpgroups
+    multiply the first one's rows; 13 C transposed; 14 A's major is MN for the MMA alone; 15 B's tile is
+    written by another swizzle; 16 k-block of A and B from the end and from the begin; 17 B's tile of x; 18 k-blocks of both from the end (right)"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     w = arch.make_warp_uniform(arch.warp_idx())
     S = 2
@@ -205,6 +218,7 @@ def groups(
                 mma.set(warpgroup.Field.ACCUMULATE, False)
             blocks = cute.size(ra, mode=[2])
             for i in cutlass.range_constexpr(blocks):
+                i = blocks - 1 - i if const_expr(how == 18) else i
                 j = 0 if const_expr(how == 2) else blocks - 1 - i if const_expr(how == 16) else i
                 s = (q.index + 1) % S if const_expr(how == 6) else q.index
                 if const_expr(how == 1):
@@ -242,14 +256,14 @@ def run_groups(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def blocks(
-    aa: cute.CopyAtom, ta: cute.Tensor, ab: cute.CopyAtom, tb: cute.Tensor, c: cute.Tensor, mma: cute.TiledMma,
-    la: cute.ComposedLayout, lb: cute.ComposedLayout, how: Constexpr,
+    aa: cute.CopyAtom, ta: cute.Tensor, ab: cute.CopyAtom, tb: cute.Tensor, c: cute.Tensor,
+    mma: cute.TiledMma, la: cute.ComposedLayout, lb: cute.ComposedLayout, how: Constexpr,
 ):  # fmt: skip
-    """C = A B^T by TMA and tcgen05, results in tensor memory. 1 no k-step in B's descriptors; 2 the flag is never
-    set; 3 it is set at once; 4 cleared in each k-tile; 5 B's stage is the next; 6 the epilogue reads 64 columns
-    further; 7 the slice of the lane; 8 C's tile of (x, x); 9 C transposed; 10 B's k-tile is the next; 11 B's
-    tile of x; 12 A's descriptor is B's for TMA; 13 the columns in order from the end; 14 the accumulators
-    of the next stage"""
+    """C = A B^T by TMA and tcgen05, results in tensor memory. 1 no k-step in B's descriptors; 2 the flag is
+    never set; 3 it is set at once; 4 cleared in each k-tile; 5 B's stage is the next; 6 the epilogue reads
+    64 columns further; 7 the slice of the lane; 8 C's tile of (x, x); 9 C transposed; 10 B's k-tile is the
+    next; 11 B's tile of x; 12 A's descriptor is B's for TMA; 13 the columns in order from the end; 14 the
+    accumulators of the next stage"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     w = arch.make_warp_uniform(arch.warp_idx())
     S, tiles = 2, 3
@@ -300,6 +314,8 @@ def blocks(
             loads.consumer_wait(q)
             if const_expr(how == 4):
                 mma.set(tcgen05.Field.ACCUMULATE, False)
+            elif const_expr(how == 15):
+                mma.set(tcgen05.Field.ACCUMULATE, _k != 0)
             for i in cutlass.range_constexpr(cute.size(ra, mode=[2])):
                 s = (q.index + 1) % S if const_expr(how == 5) else q.index
                 d = mem[None, None, None, 0]
@@ -362,15 +378,15 @@ def run_blocks(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def scaled(
-    aa: cute.CopyAtom, ta: cute.Tensor, ab: cute.CopyAtom, tb: cute.Tensor, ac: cute.CopyAtom, tc: cute.Tensor,
-    ad: cute.CopyAtom, td: cute.Tensor, c: cute.Tensor, mma: cute.TiledMma, la: cute.ComposedLayout,
-    lb: cute.ComposedLayout, lc: cute.Layout, ld: cute.Layout, kind: Constexpr, scale: Constexpr, vec: Constexpr,
-    how: Constexpr,
+    aa: cute.CopyAtom, ta: cute.Tensor, ab: cute.CopyAtom, tb: cute.Tensor, ac: cute.CopyAtom,
+    tc: cute.Tensor, ad: cute.CopyAtom, td: cute.Tensor, c: cute.Tensor, mma: cute.TiledMma,
+    la: cute.ComposedLayout, lb: cute.ComposedLayout, lc: cute.Layout, ld: cute.Layout, kind: Constexpr,
+    scale: Constexpr, vec: Constexpr, how: Constexpr,
 ):  # fmt: skip
-    """C = (A SFA) (B SFB)^T. 1 SFB's k-tile is the next; 2 the scales of k-block 0 for all; 3 SFA and SFB
-    exchanged; 4 SFB's tensor memory begins where SFA's does; 5 SFA's tile of the block y; 6 the scales' stage is
-    the next; 7 A's stage is the next; 8 the flag is never set; 9 scales of B lie on the accumulators; 10 B's
-    k-block is 0; 11 C's tile of (x, x)"""
+    """C = (A SFA) (B SFB)^T. 1 the flag is never set; 2 B's k-block is 0; 3 C's tile of (x, x); 4 A's
+    stage is the next; 5 the scales' stage is the next; 6 SFB's k-tile is the next; 7 the scales of k-block
+    0 for all; 8 SFA and SFB exchanged; 9 SFB's tensor memory begins where SFA's does; 10 SFA's tile of the
+    block y; 11 scales of B lie on the accumulators"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     w = arch.make_warp_uniform(arch.warp_idx())
     S, tiles = 2, 2
@@ -402,7 +418,7 @@ def scaled(
     parts = []
     for atom, tensor, mem, which in ((aa, ta, a, 0), (ab, tb, b, 1), (ac, tc, sfa, 0), (ad, td, sfb, 1)):
         row = bx if which == 0 else by
-        if const_expr(how == 5 and mem is sfa):
+        if const_expr(how == 10 and mem is sfa):
             row = by
         tile = cute.local_tile(tensor, (128, shape[2]), (row, None))
         g = thr.partition_A(tile) if const_expr(which == 0) else thr.partition_B(tile)
@@ -414,9 +430,9 @@ def scaled(
     at_a = base + tcgen05.find_tmem_tensor_col_offset(acc)
     ka = cute.make_tensor(cute.recast_ptr(at_a, dtype=scale), ma)
     at_b = at_a + tcgen05.find_tmem_tensor_col_offset(ka)
-    if const_expr(how == 4):
+    if const_expr(how == 9):
         at_b = at_a
-    elif const_expr(how == 9):
+    elif const_expr(how == 11):
         at_b = base
     kb = cute.make_tensor(cute.recast_ptr(at_b, dtype=scale), mb)
     moves = []
@@ -434,7 +450,7 @@ def scaled(
         for k in cutlass.range(tiles, unroll=1):
             loads.producer_acquire(p)
             for number in cutlass.range_constexpr(4):
-                kk = (k + 1) % tiles if const_expr(how == 1 and number == 3) else k
+                kk = (k + 1) % tiles if const_expr(how == 6 and number == 3) else k
                 cute.copy(
                     parts[number][0], parts[number][2][None, kk], parts[number][1][None, p.index],
                     tma_bar_ptr=loads.producer_get_barrier(p),
@@ -448,22 +464,22 @@ def scaled(
         for _k in cutlass.range(tiles, unroll=1):
             loads.consumer_wait(q)
             for n in cutlass.range_constexpr(2):
-                stage = (q.index + 1) % S if const_expr(how == 6) else q.index
+                stage = (q.index + 1) % S if const_expr(how == 5) else q.index
                 cute.copy(moves[n][0], moves[n][1][None, None, None, None, stage], moves[n][2])
             for i in cutlass.range_constexpr(cute.size(ra, mode=[2])):
-                n = 0 if const_expr(how == 2) else i
-                first, second = (kb, ka) if const_expr(how == 3) else (ka, kb)
+                n = 0 if const_expr(how == 7) else i
+                first, second = (kb, ka) if const_expr(how == 8) else (ka, kb)
                 mma.set(tcgen05.Field.SFA, first[None, None, n].iterator)
                 mma.set(tcgen05.Field.SFB, second[None, None, n].iterator)
-                held = (q.index + 1) % S if const_expr(how == 7) else q.index
+                held = (q.index + 1) % S if const_expr(how == 4) else q.index
                 cute.gemm(
                     mma,
                     acc,
                     ra[None, None, i, held],
-                    rb[None, None, 0 if const_expr(how == 10) else i, q.index],
+                    rb[None, None, 0 if const_expr(how == 2) else i, q.index],
                     acc,
                 )
-                if const_expr(how != 8):
+                if const_expr(how != 1):
                     mma.set(tcgen05.Field.ACCUMULATE, True)
             loads.consumer_release(q)
             q.advance()
@@ -477,7 +493,7 @@ def scaled(
         load = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), Float32)
         mine = tcgen05.make_tmem_copy(load, flat).get_slice(t)
         there = mine.partition_D(
-            cute.local_tile(c, (128, 128), (bx, bx) if const_expr(how == 11) else (bx, by))
+            cute.local_tile(c, (128, 128), (bx, bx) if const_expr(how == 3) else (bx, by))
         )
         held = cute.make_rmem_tensor(there.shape, Float32)
         cute.copy(mine, mine.partition_S(flat), held)
@@ -533,7 +549,7 @@ def run_scaled(
     scaled(*made, c, mma, la, lb, lc, ld, kind, scale, vec, how).launch(grid=grid, block=(192, 1, 1))
 
 
-FAULTS = {"warps": 18, "groups": 17, "blocks": 14, "scaled": 13, "scaled4": 13}
+ARCHS = {"warps": "sm_80", "blocks": "sm_100a", "scaled": "sm_100a", "scaled4": "sm_100a"}
 
 
 def tensor(kind, rows, columns):

@@ -26,7 +26,8 @@ from layoutcheck.dsl.lowered.judged_blocks import object_of
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts, lowered_ops, memory_accesses
 from layoutcheck.dsl.lowered.races import contested, race, takes_turns
 from layoutcheck.dsl.lowered.record import Recorded
-from layoutcheck.dsl.lowered.shared_bounds import addressing, leaving
+from layoutcheck.dsl.lowered.shared_access import addressing
+from layoutcheck.dsl.lowered.shared_bounds import leaving
 from layoutcheck.dsl.lowered.views import SharedViews
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.sectors import sectors

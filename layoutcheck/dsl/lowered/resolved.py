@@ -20,7 +20,7 @@ from layoutcheck.dsl.lowered.judged_blocks import spans
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp, access_parts, active, global_parts
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.removed import removed
-from layoutcheck.dsl.lowered.shared_bounds import addressing
+from layoutcheck.dsl.lowered.shared_access import addressing
 from layoutcheck.dsl.lowered.shared_turns import every_turn
 from layoutcheck.dsl.lowered.spaces import in_object
 from layoutcheck.dsl.lowered.tensors import tensor

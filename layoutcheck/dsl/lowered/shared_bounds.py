@@ -15,21 +15,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from layoutcheck.copies.offsets import IntArray
-from layoutcheck.dsl.lowered import Kernel, spaces
+from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, allocations, far_apart
 from layoutcheck.dsl.lowered.blocks import edges, every_block
 from layoutcheck.dsl.lowered.evaluate import launch_of
 from layoutcheck.dsl.lowered.grid import BLOCK_THREADS
 from layoutcheck.dsl.lowered.instructions import is_mbarrier
 from layoutcheck.dsl.lowered.judged_blocks import NOT_MET
-from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.machine import Machine
-from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
+from layoutcheck.dsl.lowered.record import Recorded
+from layoutcheck.dsl.lowered.shared_access import SIDES, Met, addressing, in_shared
 from layoutcheck.dsl.lowered.shared_turns import SharedAccesses, TooLong
 from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
 from layoutcheck.dsl.lowered.views import Member, Members, SharedViews, Touch, mixed, overwritten
@@ -42,16 +40,14 @@ MEANT = "which is right if the space of several members is used as one"
 SIZED = "with the numbers that dynamic extents and integers were given"
 TOGETHER = "which is right if the space of several allocations is used as one"
 LONG_LOOP = f"{IN_SHARED}a loop around it has more turns than are evaluated, and they do not repeat"
-SIDES = ("src", "dst")
-MBARRIER_BYTES = 8  # PTX ISA, mbarrier: an opaque 64-bit object
 OTHER_BLOCKS = (
     f"{IN_SHARED}its address is made of the block's index, and other blocks take too long to evaluate"
 )
-_LATE = ("tma.load", "tma.store", BULK_COPY)  # what completes later
 _MOST_BLOCKS = 256  # of a grid that is evaluated whole for what few blocks do
 _MOST_ELSEWHERE = 60_000  # operations of the evaluation of other blocks than block 0
 
 Blocks = tuple[tuple[int, int, int], ...]
+Faults = dict[str, list[LoweredFault]]  # by tag
 
 
 @dataclass(slots=True)
@@ -63,7 +59,7 @@ class Leaving:
     allocation. `counted` are the faults, by tag and side, of accesses that run-time numbers decide upon.
     """
 
-    faults: dict[str, list[LoweredFault]] = field(default_factory=dict)
+    faults: Faults = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)
     strays: dict[tuple[str, int], LoweredFault] = field(default_factory=dict)
     reach: dict[tuple[str, int], tuple[int, int, int]] = field(default_factory=dict)
@@ -75,7 +71,24 @@ class Leaving:
         for name in names:
             self.unchecked.setdefault(name, why)
 
-    def add_leaving(self, met: _Met, one: Allocation, guard: str, alone: bool) -> set[str]:
+    def withdraw(self, which: Iterable[tuple[str, str]], why: str) -> None:
+        """By tag and side: what leaves its allocation there is no fault, for this reason, but not checked."""
+        for name, side in which:
+            faults = self.faults.pop(name)
+            fault = next(one for one in faults if (one.side, one.kind) == (side, "leaves"))
+            if left := [one for one in faults if one is not fault]:
+                self.faults[name] = left
+            self.not_judged([name], _touches(fault, why))
+
+    def add(self, other: Leaving) -> None:
+        """What other blocks do."""
+        for name, faults in other.faults.items():
+            self.faults.setdefault(name, []).extend(faults)
+        self.counted |= other.counted
+        for name, why in other.unchecked.items():
+            self.not_judged([name], why)
+
+    def add_leaving(self, met: Met, one: Allocation, guard: str, alone: bool) -> set[str]:
         """An access that leaves its allocation: the side of the fault, if it is one.
 
         What may be meant (an epilogue's tile over the allocations of several operands) is behind a loop over
@@ -90,7 +103,7 @@ class Leaving:
         self.faults.setdefault(met.name, []).append(fault)
         return {fault.side}
 
-    def add_stray(self, met: _Met, base: int, member: Member) -> None:
+    def add_stray(self, met: Met, base: int, member: Member) -> None:
         """An access that may leave a member of the struct that begins at `base`."""
         start, key = base + member.start, (met.name, met.side)
         rows = met.row[met.outside(start, member.size)] - start
@@ -105,13 +118,13 @@ def leaving(kernel: Kernel, widest_bytes: int, boxes: Mapping[str, int], views: 
     known = {} if kernel.grid is None else allocations(kernel.grid.kernel)
     if kernel.grid is None or not (known or kernel.shared_bytes):
         return Leaving()
-    judged, found = _Judged(kernel, known, widest_bytes, boxes, views), Leaving()
-    judged.block_0(found)
-    _mixed(found)  # a member's fault may be one that `claimed` takes for meant
-    judged.claimed(found)
-    judged.without_base(found)  # of block 0 alone: what other blocks add has no base
-    judged.elsewhere(found)
-    judged.counted(found)  # last: it drops what only some numbers bring, in any block
+    judged = _Judged(kernel, known, widest_bytes, boxes, views)
+    found = judged.block_0()
+    _mixed(found)
+    found.withdraw(judged.meant(found.faults), TOGETHER)
+    found.faults = judged.without_base(found.faults)
+    found.add(judged.elsewhere(found.faults))
+    found.withdraw(judged.sized(found.counted), SIZED)
     return found
 
 
@@ -133,30 +146,28 @@ class _Judged:
         self.places: Mapping[Operation, Allocation] = far_apart(known) if len(self.alone) > 1 else {}
         self.at = list(self.places.values()) or self.alone
 
-    def block_0(self, found: Leaving) -> None:
+    def block_0(self) -> Leaving:
         """What leaves its allocation, or the member of a struct, in block 0."""
+        found = Leaving()
         ops, members = self.turns.kernel.walk(), self.views.members
         if len(self.alone) == 1 and not self.kernel.shortened and not any(map(is_mbarrier, ops)):
             for name, op in self.kernel.lowered_ops.items():
                 self._add(found, name, op.accesses, op.kind_of, self.at, op.threads, members)
-            return
+            return found
         machine, cut = self.turns.evaluated(self.places)
         self._add_all(found, machine, self.at, members=members)
         found.unchecked.update(dict.fromkeys(cut, LONG_LOOP))
+        return found
 
-    def claimed(self, found: Leaving) -> None:
-        """What leaves its allocation as its view spans it is a fault only if a value gets lost by it."""
-        faults = ((name, fault) for name, many in found.faults.items() for fault in many)
-        meant = {(name, fault.side) for name, fault in faults if self._meant(name, fault)}
-        if not meant:
-            return
+    def meant(self, faults: Faults) -> list[tuple[str, str]]:
+        """What leaves its allocation as its view spans it, by tag and side, if no value gets lost by it."""
+        every = ((name, fault) for name, many in faults.items() for fault in many)
+        found = {(name, fault.side) for name, fault in every if self._meant(name, fault)}
+        if not found:
+            return []
         touched = list(self._touched())
         lost = {*mixed(touched), *overwritten(touched)}
-        for name, where in meant:
-            if (name, SIDES.index(where)) not in lost:
-                fault = next(one for one in found.faults[name] if one.side == where)
-                found.faults[name] = [one for one in found.faults[name] if one is not fault]
-                found.unchecked.setdefault(name, _touches(fault, TOGETHER))
+        return [(name, side) for name, side in found if (name, SIDES.index(side)) not in lost]
 
     def _meant(self, name: str, fault: LoweredFault) -> bool:
         """Whether it leaves one of several allocations as its view spans it."""
@@ -176,48 +187,51 @@ class _Judged:
                     member = Member(f"{met.slot}", one.size, one.start, one.size)
                     yield met.touch(self.places[op].start - one.start, member)
 
-    def without_base(self, found: Leaving) -> None:
+    def without_base(self, faults: Faults) -> Faults:
         """Where an allocation begins matters to a fault only if there is none at a multiple of `PERIOD`."""
-        if not any(one.base for faults in found.faults.values() for one in faults):
-            return
+        if not any(one.base for many in faults.values() for one in many):
+            return faults
         there = Leaving()
         places = far_apart({op: replace(one, start=0) for op, one in self.known.items()})
         self._add_all(there, self.turns.evaluated(places)[0], list(places.values()))
-        for name, faults in found.faults.items():
-            sides = {one.side for one in there.faults.get(name, ())}
-            found.faults[name] = [replace(one, base=0) if one.side in sides else one for one in faults]
+        sides = {name: {one.side for one in there.faults.get(name, ())} for name in faults}
+        return {
+            name: [replace(one, base=0) if one.side in sides[name] else one for one in many]
+            for name, many in faults.items()
+        }
 
-    def elsewhere(self, found: Leaving) -> None:
-        """The same for other blocks than block 0, as far as the block's index matters."""
-        how = self.kernel.launch
+    def elsewhere(self, known: Faults) -> Leaving:
+        """What other blocks than block 0 do, as far as the block's index matters, beside what is known."""
+        how, found = self.kernel.launch, Leaving()
         if not how.known or math.prod(how.grid) == 1:
-            return
+            return found
         made, guarded = self.turns.by_block()
         if not made and not guarded:
-            return
+            return found
         try:
             machine, blocks = self._other_blocks(made, guarded)
         except TooLong:
             found.not_judged(made, OTHER_BLOCKS)
-            return
+            return found
         if len(blocks) < math.prod(how.grid):
             found.not_judged((name for name in guarded if not machine.met([name])), f"{IN_SHARED}{NOT_MET}")
         there = Leaving()
         self._add_all(there, machine, self.at, how.threads * len(blocks))
         for name, faults in there.faults.items():
-            known = {one.side for one in found.faults.get(name, ())}
-            for fault in (one for one in faults if one.side not in known):
+            sides = {one.side for one in known.get(name, ())}
+            for fault in (one for one in faults if one.side not in sides):
                 number, thread = divmod(fault.thread, how.threads)
                 block = str(blocks[number]).replace(" ", "")
                 if how.rests == "static" and self._meant(name, fault):
-                    found.unchecked.setdefault(name, _touches(fault, TOGETHER))
+                    found.not_judged([name], _touches(fault, TOGETHER))
                 elif how.rests == "static":
                     told = replace(fault, thread=thread, block=block, base=0)
                     found.faults.setdefault(name, []).append(told)
                     found.counted.update({(name, fault.side)} & there.counted)
                 else:
                     where = f"thread {thread} of block {block}, if the grid has one, leaves its allocation"
-                    found.unchecked.setdefault(name, f"{IN_SHARED}{where}")
+                    found.not_judged([name], f"{IN_SHARED}{where}")
+        return found
 
     def _other_blocks(self, made: set[str], guarded: set[str]) -> tuple[Machine, Blocks]:
         """The blocks at the grid's edges evaluated, or all where these do not meet every access."""
@@ -237,26 +251,24 @@ class _Judged:
         """Whether blocks cannot stand side by side: lanes speak, and warps are not whole."""
         return threads % WARP != 0 and any(op.name in BETWEEN_LANES for op in self.turns.kernel.walk())
 
-    def counted(self, found: Leaving) -> None:
-        """Faults of accesses that run-time numbers decide upon are faults only with the least of these, too.
+    def sized(self, counted: set[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Those of the faults, by tag and side, that are none with the least of all run-time numbers.
 
         `if t < n` may keep a kernel inside, and a loop to the turns that have room: so the caller wants it.
         """
         grid, there = self.kernel.grid, Leaving()
-        least = grid.launch(1, 1) if found.counted and grid is not None else None
+        least = grid.launch(1, 1) if counted and grid is not None else None
         if least is not None:
             how = launch_of(self.turns.kernel, least)
             blocks = ((0, 0, 0),) if self._between_lanes(how.threads) else edges(how)
             with suppress(TooLong):
                 machine, _ = self.turns.run({}, self.turns.lines, _MOST_ELSEWHERE, blocks, least)
                 self._add_all(there, machine, self.alone, how.threads * len(blocks))
-        for name, side in found.counted:
-            if all(one.side != side for one in there.faults.get(name, ())):
-                faults = found.faults.pop(name)
-                left = [one for one in faults if one.side != side or one.kind != "leaves"]
-                found.faults.update({name: left} if left else {})
-                fault = next(one for one in faults if one.side == side)
-                found.unchecked.setdefault(name, _touches(fault, SIZED))
+        return [
+            (name, side)
+            for name, side in counted
+            if all(one.side != side for one in there.faults.get(name, ()))
+        ]
 
     def _add_all(
         self, found: Leaving, machine: Machine, at: Sequence[Allocation], threads: int = 0,
@@ -291,45 +303,13 @@ class _Judged:
                 elif member is not None and guard != "sized":
                     found.add_stray(met, one.start, member)
 
-    def _met(self, name: str, access: Recorded, threads: int) -> Iterator[_Met]:
+    def _met(self, name: str, access: Recorded, threads: int) -> Iterator[Met]:
         active = addressing(access, threads)
         if not access.reached or not active.any():
             return
-        for side, op, width, address in _in_shared(access, self.widest_bytes, self.boxes.get(name, 0)):
+        for side, op, width, address in in_shared(access, self.widest_bytes, self.boxes.get(name, 0)):
             row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
-            yield _Met(name, access.number, side, op, width, row, active)
-
-
-class _Met(NamedTuple):
-    """What an access does on one side in shared memory: `width` bytes at the addresses `row` of threads."""
-
-    name: str
-    number: int
-    side: int
-    op: str
-    width: int
-    row: IntArray
-    active: Mask
-
-    @property
-    def slot(self) -> int:
-        """The number of the place where its allocation is, of those far apart."""
-        return int(self.row[self.active.argmax()]) // APART
-
-    def touch(self, start: int, member: Member | None) -> Touch:
-        """The bytes, counted from an allocation's start."""
-        rows = np.unique(self.row[self.active]) - start
-        return Touch(self.number, self.name, self.side, rows, self.width, member, self.op in _LATE)
-
-    def outside(self, start: int, size: int) -> Mask:
-        """The threads that leave so many bytes."""
-        return self.active & ((self.row < start) | (self.row + self.width > start + size))
-
-    def fault(self, kind: str, start: int, size: int, **more: Any) -> LoweredFault:
-        """The first thread that leaves them."""
-        thread = int(self.outside(start, size).argmax())
-        at = int(self.row[thread]) - start
-        return LoweredFault(kind, SIDES[self.side], self.op, "smem", thread, at, self.width, size, **more)
+            yield Met(name, access.number, side, op, width, row, active)
 
 
 def _rests(kind_of: Callable[[int], str], access: Recorded) -> str:
@@ -364,34 +344,3 @@ def _mixed(found: Leaving) -> None:
             continue
         what = f"byte {fault.address} of member {fault.mode} of a struct, which has {fault.other} B"
         found.unchecked.setdefault(name, f"{IN_SHARED}it touches {what}, {MEANT}")
-
-
-def _in_shared(
-    access: Recorded, widest_bytes: int, box_bytes: int
-) -> Iterator[tuple[int, str, int, IntArray | int]]:
-    """(side, op, bytes, address) of what an access does in the block's shared memory, or in a peer's."""
-    if access.op in _LATE:
-        size = access.size or box_bytes
-        sides = (1, access.space, access.address), (0, access.second_space, access.second)
-        for side, space, address in sides:
-            if space in ("smem", "dsmem") and size and address is not None:
-                side = 0 if access.op == "tma.store" else side
-                yield side, access.op, size, spaces.in_object(space, address)[1]
-        return
-    if "mbarrier" in access.op:
-        sides = (1,) if access.op == "mbarrier.init" else (1, 0)
-        for side in sides if access.space == "smem" else ():
-            yield side, access.op, MBARRIER_BYTES, spaces.in_object(access.space, access.address)[1]
-        return
-    for side, op, space, width, address in access_parts(access, widest_bytes):
-        if space == "smem":
-            yield side, op, width, address
-
-
-def addressing(access: Recorded, threads: int) -> Mask:
-    """The threads whose address counts: those of ldmatrix and stmatrix give eight rows a matrix."""
-    active = np.ones(threads, bool) if access.active is None else access.active
-    if "matrix" not in access.op:
-        return active
-    rows = 8 * int(access.op.rpartition(".x")[2])
-    return active & (np.arange(threads) % 32 < rows)

@@ -15,7 +15,26 @@ from cutlass.cute.runtime import make_fake_tensor
 from cutlass.memory import SmemAllocator
 
 arch = cute.arch
+ARCHS = {"tail": "sm_90a"}
 N = 128  # threads
+# kernel -> what its variants from 1 on are told; "right" if it is, "" if nothing, "not checked" if more is named than of 0
+TOLD = {
+    "tail": ("LC204", "LC204", "LC204", "note LC203", "LC204", "LC204"),
+    "residue": ("LC204 LC504", "note LC203", "LC204", "LC204 LC504"),
+    "rest": ("LC204", "LC204", "LC204", "LC204 LC210"),
+    "slices": ("LC610", "LC212 LC610", "LC204 LC212 LC610", "LC610", "LC610", "LC204 LC610", "right"),
+    "stencil": ("LC204", "LC204", "LC204", "LC204", "right"),
+    "batches": ("LC204", "LC204", "note LC203", "LC204"),
+    "buffers": ("LC204", "LC204 LC501 LC610", "", "LC501", "LC204", "LC501", "right"),
+    "rows": ("LC204", "LC101", "LC204"),
+    "halves": ("LC204", "LC204", "LC204"),
+    "gather": ("", "", "LC204"),
+    "inplace": ("LC504", "LC504", "right"),
+    "registers": ("LC610", "LC610", "LC610"),
+    "large": ("LC204", "LC204"),
+    "boxes": ("", "", "LC501", "", "", "LC507"),
+}  # fmt: skip
+NAMED = {"gather": "addresses or predicates known at run time"}  # what is not checked
 
 
 def smem(shape, t=Float32, stride=None):
@@ -130,7 +149,7 @@ def rest(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 @cute.kernel
 def slices(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
     """A tile through shared memory. 1 the slice of the lane; 2 of a tiled copy of 256 threads; 3 the reader
-    has 64 threads' copy; 4 by tid // 2; 5 y in place of x; 6 of tid + 1"""
+    has 64 threads' copy; 4 by tid // 2; 5 y in place of x; 6 of tid + 1; 7 by tid ^ 1 (right)"""
     t, ty, _ = arch.thread_idx()
     bx = arch.block_idx()[0]
     s = smem((32, 32), stride=(36, 1))
@@ -146,6 +165,8 @@ def slices(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
         who = ty
     elif const_expr(how == 6):
         who = t + 1
+    elif const_expr(how == 7):
+        who = t ^ 1
     w, r = write.get_slice(who), read.get_slice(t)
     held = cute.make_fragment_like(w.partition_S(ga))
     cute.copy(write, w.partition_S(ga), held)
@@ -158,8 +179,9 @@ def slices(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def stencil(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """b[i] = a[i-1] + a[i] + a[i+1] inside. 1 no lower bound; 2 no upper one; 3 the guard of the block;
-    4 clamps with the extent, not extent - 1"""
+    """b[i] = a[i-1] + a[i] + a[i+1] inside. 1 no lower bound; 2 no upper one; 3 the guard of the block; 4
+    clamps with the extent, not extent - 1;
+    5 with that (right)"""
     i = arch.block_idx()[0] * N + arch.thread_idx()[0]
     n = a.shape[0]
     if i < n:
@@ -173,8 +195,8 @@ def stencil(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
             left = a[i - 1]
         if const_expr(how == 2):
             right = a[i + 1]
-        elif const_expr(how == 4):
-            right = a[cutlass.min(i + 1, n)]
+        elif const_expr(how in (4, 5)):
+            right = a[cutlass.min(i + 1, n if const_expr(how == 4) else n - 1)]
         elif i + 1 < n:
             right = a[i + 1]
         b[i] = left + a[i] + right
@@ -182,8 +204,8 @@ def stencil(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def batches(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """A batch for each z. 1 the batch's stride is that of a row of tiles; 2 z and y exchanged; 3 the
-    batch of the store is the grid's x; 4 the last batch is one more"""
+    """A batch for each z. 1 the batch's stride is that of a row of tiles; 2 z and y exchanged; 3 the batch
+    of the store is the grid's x; 4 the last batch is one more"""
     t, (bx, by, bz) = arch.thread_idx()[0], arch.block_idx()
     if const_expr(how == 2):
         by, bz = bz, by
@@ -206,9 +228,9 @@ def batches(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def buffers(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """A ring of three tiles by cp.async. 1 the stage is not modulo; 2 the reader's stage is modulo 4;
-    3 the tile fetched is k, not k + 2; 4 the reader takes the next stage; 5 the last tiles are fetched too;
-    6 the writer's stage is k"""
+    """A ring of three tiles by cp.async. 1 the stage is not modulo; 2 the reader's stage is modulo 4; 3 the
+    tile fetched is k, not k + 2; 4 the reader takes the next stage; 5 the last tiles are fetched too; 6 the
+    writer's stage is k"""
     t = arch.thread_idx()[0]
     S, n = 3, a.shape[1]
     s = smem((N * 4, S))
@@ -254,8 +276,8 @@ def rows(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def halves(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """bf16 seen as pairs in 32 bits. 1 as many words as elements; 2 the rows' pitch is the elements';
-    3 the result is stored as if it were elements"""
+    """bf16 seen as pairs in 32 bits. 1 as many words as elements; 2 the rows' pitch is the elements'; 3 the
+    result is stored as if it were elements"""
     t, row = arch.thread_idx()[0], arch.block_idx()[0]
     words = cute.recast_ptr(a.iterator, dtype=Int32)
     out = cute.recast_ptr(b.iterator, dtype=Int32)
@@ -274,8 +296,8 @@ def halves(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def gather(a: cute.Tensor, index: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """Rows by an index that the caller gives; padding is -1. 1 -1 is not looked for; 2 not clamped where
-    it is not a row; 3 the index's own tail"""
+    """Rows by an index that the caller gives; padding is -1. 1 -1 is not looked for; 2 not clamped where it
+    is not a row; 3 the index's own tail"""
     t, bx = arch.thread_idx()[0], arch.block_idx()[0]
     row = bx * 4 + t // 32
     if const_expr(how == 3) or row < index.shape[0]:
@@ -293,7 +315,8 @@ def gather(a: cute.Tensor, index: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def inplace(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """A transpose in a tile. 1 in place, without the tile; 2 in place, reads of the neighbour's rows;"""
+    """A transpose in a tile. 1 in place, without the tile; 2 in place, reads of the neighbour's rows; 3 in place
+    through the tile (right)"""
     t, bx = arch.thread_idx()[0], arch.block_idx()[0]
     s = smem((32, 32), stride=(33, 1))
     out = a if const_expr(how in (1, 2, 3)) else b
@@ -315,8 +338,8 @@ def inplace(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def registers(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """A row's tile in registers. 1 not filled where the predicate is false; 2 only half is loaded;
-    3 a sum begins with what nothing wrote"""
+    """A row's tile in registers. 1 not filled where the predicate is false; 2 only half is loaded; 3 a sum
+    begins with what nothing wrote"""
     t, bx = arch.thread_idx()[0], arch.block_idx()[0]
     ga, gb = cute.local_tile(a, (1, 512), (bx, 0)), cute.local_tile(b, (1, 512), (bx, 0))
     ta, tb = cute.zipped_divide(ga, (1, 4))[None, (0, t)], cute.zipped_divide(gb, (1, 4))[None, (0, t)]
@@ -404,8 +427,9 @@ def run(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, name: Constexpr, how: Co
 
 
 TILES = {"tail": (16, 32), "rest": (32,), "slices": (32,), "stencil": (N,), "batches": (32, 32, 1)}
-GRIDS = {"residue": (1, 1, 1), "buffers": (1, 1, 1), "rows": (8, 1, 1), "halves": (32, 1, 1), "gather": (4, 1, 1),
-         "inplace": (2, 1, 1), "registers": (4, 1, 1), "large": (49152, 1, 1)}  # fmt: skip
+GRIDS = {"residue": (1, 1, 1), "buffers": (1, 1, 1), "rows": (8, 1, 1), "halves": (32, 1, 1),
+         "gather": (4, 1, 1), "inplace": (2, 1, 1), "registers": (4, 1, 1),
+         "large": (49152, 1, 1)}  # fmt: skip
 # shapes of a, b and c of each kernel: strides are those of the last mode first, if not given
 SHAPES = {
     "tail": ((51, 91), (51, 91)), "residue": ((16, 90), (16, 90)), "rest": ((50, 60), (50, 60)),
@@ -415,8 +439,6 @@ SHAPES = {
     "registers": ((4, 512), (4, 512)), "large": ((49152, 65536), (49152, 128)),
     "boxes": ((256, 64), (256, 64), (256, 64)),
 }  # fmt: skip
-FAULTS = {"tail": 6, "residue": 4, "rest": 4, "slices": 6, "stencil": 4, "batches": 4, "buffers": 6, "rows": 3,
-          "halves": 3, "gather": 3, "inplace": 3, "registers": 3, "large": 2, "boxes": 6}  # fmt: skip
 COLUMNS = ("buffers",)
 
 

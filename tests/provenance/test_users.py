@@ -1,0 +1,61 @@
+"""The kernels of users.py: nothing wrong is told of the right ones, and each fault is told as `TOLD` says."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.order import check_module
+from layoutcheck.provenance import check_products
+from layoutcheck.tracing import judge
+from tests.lowering import SharedLowering
+from tests.users import ROOT, Kernel, kernels, traced
+
+pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+PRODUCTS, COPIES = "tests.provenance.users", "tests.dsl.lowered.users"
+# kernel, architecture, variants, what is told of each
+FEW = (
+    ("warps", "sm_80", "6 17", (("LC612",), ("LC604",))),
+    ("groups", "sm_90a", "0 4 8", ((), ("LC612",), ("LC604",))),
+    ("blocks", "sm_100a", "6 7", (("LC610",), ("LC250",))),
+    ("scaled4", "sm_100a", "2", (("LC603",),)),
+)
+
+
+@pytest.mark.parametrize(("name", "arch", "hows", "told"), FEW, ids=lambda one: str(one).split(" ")[0])
+def test_products(name: str, arch: str, hows: str, told: tuple[tuple[str, ...], ...]) -> None:
+    """Sums that nothing stores, warps with one result at two places, tensor memory that nothing wrote."""
+    with SharedLowering(copies=False, products=check_products) as lowering:
+        found = trace_script(
+            "-m", [PRODUCTS, name, *hows.split()], launch=False, arch=arch, cwd=str(ROOT), lowering=lowering
+        )
+    assert not found.failures
+    assert tuple(tuple(one.code for one in report.findings) for report in found.operands) == told
+    assert all(report.followed == report.products for report in found.operands)
+    scales = [any("scale factors of" in words for words in report.unchecked) for report in found.operands]
+    assert scales == [name == "scaled4"] * len(told)
+
+
+@pytest.mark.parametrize(("name", "how", "left"), [("tail", 0, 0), ("tail", 4, 4129), ("batches", 3, 18432)])
+def test_what_a_grid_leaves_of_a_tensor(name: str, how: int, left: int) -> None:
+    """All but the first tile of 51 x 91 elements, and three quarters of four batches of 64 x 96."""
+    with SharedLowering() as lowering:
+        found = trace_script(
+            "-m", [COPIES, name, str(how)], launch=False, arch="sm_90a", cwd=str(ROOT), lowering=lowering
+        )
+    reports = [report for _, report in judge(found).reports if report is not None]
+    notes = [one for report in reports for one in report.findings if one.code == "LC203"]
+    assert [one.evidence["left_elements"] for one in notes] == [left] * bool(left)
+    assert all(one.severity == "note" for one in notes)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("one", list(kernels()), ids=lambda one: one.name)
+def test_what_is_told(one: Kernel) -> None:
+    with Lowering(order=check_module, products=check_products) as lowering:
+        right = traced(one, 0, lowering)
+        assert not right.wrong and not right.refused
+        for how, answer in enumerate(one.told, 1):
+            said = traced(one, how, lowering).beside(right, one.named)
+            assert said == ("" if answer == "right" else answer), how
