@@ -5,7 +5,7 @@
 Each variant is traced without a GPU, with its copies, its order and its products, as `layoutcheck trace
 --no-launch` does. A fault is told (a finding), noted (a note that the right kernel does not get), named (the
 report lists something as not checked that it does not list of the right kernel, or products that are not
-followed; or what the script says of the kernel in `NAMED`, of the right one, too), refused by the DSL, or silent.
+followed; or what the script has in `NAMED`, of the right one, too), refused by the DSL, or silent.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Told:
     refused: bool
 
     def beside(self, right: Told, named: str) -> str:
-        """The answer for a fault, beside what is said of the right kernel; `named` is of what is not checked."""
+        """The answer for a fault, beside that for the right kernel; `named` is of what is not checked."""
         if self.refused and not right.refused:
             return "refused"
         if found := sorted(self.wrong - right.wrong):
@@ -83,17 +83,12 @@ def kernels() -> Iterator[Kernel]:
             yield Kernel(module, name, archs.get(name, USUAL), told, named.get(name, ""))
 
 
-def traced(module: str, name: str, how: int, arch: str, lowering: Lowering) -> Told:
+def traced(one: Kernel, how: int, lowering: Lowering) -> Told:
     """Trace one variant."""
     trace = trace_script(
-        "-m",
-        [module, name, str(how)],
-        launch=False,
-        arch=arch,
-        timeout_s=300,
-        cwd=str(ROOT),
+        "-m", [one.module, one.name, str(how)], launch=False, arch=one.arch, timeout_s=300, cwd=str(ROOT),
         lowering=lowering,
-    )
+    )  # fmt: skip
     return said(judge(trace))
 
 

@@ -23,6 +23,7 @@ from layoutcheck.provenance.contract import judge
 from layoutcheck.provenance.follow import follow, products_of
 from layoutcheck.provenance.instances import USUAL, Instance
 from layoutcheck.provenance.judged import Breach, Judged, Names
+from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
 from layoutcheck.provenance.moved import Moves
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
@@ -100,7 +101,9 @@ def prepared(
     blocks = [follow(small, index, budget, instance.tiles) for index in instance.cluster(small)]
     given = small.given[1] if small.given else []
     maps = tensor_maps(given)
-    replay = Replay(blocks, maps, moves, guesses)
+    every = [op.name for op in small.operation.walk() if is_product(op)]
+    packed = bool(every) and all(name == BLOCK_SCALED for name in every)
+    replay = Replay(blocks, maps, moves, guesses, packed=packed)
     order = schedule([one.watched for one in blocks], tma_transfers(text), budget)
     return replay, order, Names(tensors(given, small.types, maps, guesses))
 

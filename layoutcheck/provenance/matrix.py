@@ -99,8 +99,14 @@ def tcgen05(on: Tracker, op: Operation) -> Step:
         "in_tensor_memory": parse_type(op.operands[1].type).kind == "pointer",
     }  # fmt: skip
 
+    plain = plain and not (op.name == BLOCK_SCALED and facts["in_tensor_memory"])
+
     def run() -> None:
-        lost = on.unknown_why(*slots) if plain else "a sparse tcgen05.mma"
+        lost = (
+            on.unknown_why(*slots)
+            if plain
+            else "a sparse tcgen05.mma, or block scales and A in tensor memory"
+        )
         base = on.next
         on.next += _MOST_SUMS
         numbers = tuple(number(values[slot]) for slot in slots)

@@ -43,7 +43,8 @@ class Replay:
     """`maps` are the tensor maps by the address that a kernel sees; `stored` are bytes of products.
 
     `moves`, where given, gets plain copies too. `guesses` are extents of dynamic modes: the outermost one of
-    a tensor map, if it has such an extent, is taken to go on.
+    a tensor map, if it has such an extent, is taken to go on. With `packed` elements below a byte go from
+    their tensor maps to products by descriptors alone, and count by the byte; else they are not followed.
     """
 
     blocks: list[Followed]
@@ -62,6 +63,7 @@ class Replay:
     _writers: list[Array] = field(init=False)  # the number of the operation that wrote each shared byte
     _through: list[Array] = field(init=False)  # of each reference: the operations that wrote and read it
     pairs: Pairs = field(default_factory=Pairs)
+    packed: bool = False
     _number: int = 0
 
     def __post_init__(self) -> None:
@@ -343,7 +345,7 @@ class Replay:
             deed.lost = "a tensor map that the host's code does not make of arguments"
         if self._skip(deed) or map_ is None:
             return None
-        known = map_.corners is None and not map_.interleave
+        known = map_.corners is None and not map_.interleave and (self.packed or map_.element_bits >= 8)
         span = SPAN_BYTES[map_.swizzle]
         known &= not span or map_.box[0] * map_.element_bits == 8 * span
         if not known or map_.element_bits != map_.data_bits or set(map_.element_strides) != {1}:

@@ -28,13 +28,13 @@ from cutlass.utils import LayoutEnum, blackwell_helpers, blockscaled_layout, hop
 
 arch = cute.arch
 N = 128  # threads of warps that compute
-# kernel -> what its variants from 1 on are told; "right" if it is, "" if nothing, "not checked" if more is named than of 0
+# kernel -> what its variants from 1 on are told; "" if nothing, "not checked" if more is named than of 0
 TOLD = {
     "warps": ("LC604", "LC100 LC257", "LC602", "LC603", "LC609", "LC612", "LC604", "LC604", "LC604",
               "LC604", "LC501 LC603", "LC604", "LC603", "LC602", "LC604", "", "LC604"),
     "groups": ("note LC608", "LC603", "LC612", "LC612", "LC609", "LC501 LC502 LC603", "LC604", "LC604",
-               "LC507", "not checked", "LC603", "LC604", "note LC203", "refused", "LC234 LC237 LC603", "LC603",
-               "LC604", "right"),
+               "LC507", "not checked", "LC603", "LC604", "note LC203", "refused", "LC234 LC237 LC603",
+               "LC603", "LC604", "right"),
     "blocks": ("LC603", "LC612", "LC609", "LC612", "LC501 LC502 LC603", "LC610", "LC250", "LC604",
                "note LC203", "LC603", "LC604", "LC507", "LC604", "LC610", "right"),
     "scaled": ("LC612", "LC603", "LC604", "LC501 LC603", "LC501", "not checked", "not checked",
@@ -69,11 +69,11 @@ def warps(
     a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, mma: cute.TiledMma, other: cute.TiledMma, how: Constexpr
 ):
     """C = A B^T by cp.async, ldmatrix and mma.sync, two stages. 1 fragments of A from B's tile and the
-    other way; 2 ldmatrix of B transposes; 3 B's tile read without its swizzle; 4 B's k-block is the next; 5
-    accumulators not zeroed; 6 zeroed in each k-tile; 7 C at exchanged coordinates; 8 C's tile of block (x,
-    x); 9 C's slice of thread t ^ 1; 10 B's fragment filled for another tiled MMA; 11 reads the other stage;
-    12 B's tile of block x; 13 B's k-tile is the next; 14 A's copy is B's; 15 C partitioned by the other
-    MMA; 16 the last k-tile is left out; 17 A's slice of the lane"""
+    other way; 2 ldmatrix of B transposes; 3 B's tile read without its swizzle; 4 B's k-block is the next;
+    5 accumulators not zeroed; 6 zeroed in each k-tile; 7 C at exchanged coordinates; 8 C's tile of block
+    (x, x); 9 C's slice of thread t ^ 1; 10 B's fragment filled for another tiled MMA; 11 reads the other
+    stage; 12 B's tile of block x; 13 B's k-tile is the next; 14 A's copy is B's; 15 C partitioned by the
+    other MMA; 16 the last k-tile is left out; 17 A's slice of the lane"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     K, S = 32, 2
     al = SmemAllocator()
@@ -164,12 +164,13 @@ def groups(
     aa: cute.CopyAtom, ta: cute.Tensor, ab: cute.CopyAtom, tb: cute.Tensor, c: cute.Tensor,
     mma: cute.TiledMma, la: cute.ComposedLayout, lb: cute.ComposedLayout, how: Constexpr,
 ):  # fmt: skip
-    """C = A B^T by TMA and wgmma, two warpgroups of rows. 1 A's descriptors are B's; 2 no k-step in B's; 3
-    the accumulate flag is never set; 4 it is cleared in each k-tile; 5 it is set at once, nothing zeroed; 6
-    B's stage is the next; 7 C's tile of (x, x); 8 both warpgroups store the first one's rows; 9 TMA of A by
-    B's descriptor; 10 coordinates of A's tile exchanged; 11 B's k-tile is the next; 12 both warpgroups
-    multiply the first one's rows; 13 C transposed; 14 A's major is MN for the MMA alone; 15 B's tile is
-    written by another swizzle; 16 k-block of A and B from the end and from the begin; 17 B's tile of x; 18 k-blocks of both from the end (right)"""
+    """C = A B^T by TMA and wgmma, two warpgroups of rows. 1 A's descriptors are B's; 2 no k-step in B's;
+    3 the accumulate flag is never set; 4 it is cleared in each k-tile; 5 it is set at once, nothing
+    zeroed; 6 B's stage is the next; 7 C's tile of (x, x); 8 both warpgroups store the first one's rows; 9
+    TMA of A by B's descriptor; 10 coordinates of A's tile exchanged; 11 B's k-tile is the next; 12 both
+    warpgroups multiply the first one's rows; 13 C transposed; 14 A's major is MN for the MMA alone; 15
+    B's tile is written by another swizzle; 16 k-block of A and B from the end and from the begin; 17 B's
+    tile of x; 18 k-blocks of both from the end (right)"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     w = arch.make_warp_uniform(arch.warp_idx())
     S = 2
@@ -259,11 +260,11 @@ def blocks(
     aa: cute.CopyAtom, ta: cute.Tensor, ab: cute.CopyAtom, tb: cute.Tensor, c: cute.Tensor,
     mma: cute.TiledMma, la: cute.ComposedLayout, lb: cute.ComposedLayout, how: Constexpr,
 ):  # fmt: skip
-    """C = A B^T by TMA and tcgen05, results in tensor memory. 1 no k-step in B's descriptors; 2 the flag is
-    never set; 3 it is set at once; 4 cleared in each k-tile; 5 B's stage is the next; 6 the epilogue reads
-    64 columns further; 7 the slice of the lane; 8 C's tile of (x, x); 9 C transposed; 10 B's k-tile is the
-    next; 11 B's tile of x; 12 A's descriptor is B's for TMA; 13 the columns in order from the end; 14 the
-    accumulators of the next stage"""
+    """C = A B^T by TMA and tcgen05, results in tensor memory. 1 no k-step in B's descriptors; 2 the flag
+    is never set; 3 it is set at once; 4 cleared in each k-tile; 5 B's stage is the next; 6 the epilogue
+    reads 64 columns further; 7 the slice of the lane; 8 C's tile of (x, x); 9 C transposed; 10 B's k-tile
+    is the next; 11 B's tile of x; 12 A's descriptor is B's for TMA; 13 the columns in order from the end;
+    14 the accumulators of the next stage"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     w = arch.make_warp_uniform(arch.warp_idx())
     S, tiles = 2, 3
@@ -384,9 +385,9 @@ def scaled(
     scale: Constexpr, vec: Constexpr, how: Constexpr,
 ):  # fmt: skip
     """C = (A SFA) (B SFB)^T. 1 the flag is never set; 2 B's k-block is 0; 3 C's tile of (x, x); 4 A's
-    stage is the next; 5 the scales' stage is the next; 6 SFB's k-tile is the next; 7 the scales of k-block
-    0 for all; 8 SFA and SFB exchanged; 9 SFB's tensor memory begins where SFA's does; 10 SFA's tile of the
-    block y; 11 scales of B lie on the accumulators"""
+    stage is the next; 5 the scales' stage is the next; 6 SFB's k-tile is the next; 7 the scales of
+    k-block 0 for all; 8 SFA and SFB exchanged; 9 SFB's tensor memory begins where SFA's does; 10 SFA's
+    tile of the block y; 11 scales of B lie on the accumulators"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     w = arch.make_warp_uniform(arch.warp_idx())
     S, tiles = 2, 2
@@ -511,7 +512,8 @@ def scaled(
 def run_scaled(
     a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, d: cute.Tensor, e: cute.Tensor, how: Constexpr
 ):
-    """`d` and `e` are the scales. 12 their vectors are of the other size; 13 SFB's tensor has A's rows."""
+    """`d` and `e` are the scales. 12 their vectors are of the other size; 13 SFB's tensor has A's
+    rows."""
     kind, K = a.element_type, OperandMajorMode.K
     one = tcgen05.CtaGroup.ONE
     if const_expr(kind.width == 8):

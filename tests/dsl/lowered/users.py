@@ -17,7 +17,7 @@ from cutlass.memory import SmemAllocator
 arch = cute.arch
 ARCHS = {"tail": "sm_90a"}
 N = 128  # threads
-# kernel -> what its variants from 1 on are told; "right" if it is, "" if nothing, "not checked" if more is named than of 0
+# kernel -> what its variants from 1 on are told; "" if nothing, "not checked" if more is named than of 0
 TOLD = {
     "tail": ("LC204", "LC204", "LC204", "note LC203", "LC204", "LC204"),
     "residue": ("LC204 LC504", "note LC203", "LC204", "LC204 LC504"),
@@ -87,8 +87,8 @@ def tail(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def residue(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """K's residue comes first: the tensor is moved by it. 1 the predicate takes the last tile's; 2 moved by
-    it twice; 3 the store's tile is not moved; 4 moved the other way, not negative"""
+    """K's residue comes first: the tensor is moved by it. 1 the predicate takes the last tile's; 2 moved
+    by it twice; 3 the store's tile is not moved; 4 moved the other way, not negative"""
     t = arch.thread_idx()[0]
     K = 32
     r = a.shape[1] - K * ((a.shape[1] + K - 1) // K)  # 0 or negative
@@ -116,8 +116,8 @@ def residue(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def rest(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """Predicates of the rest modes. 1 of the first rest of M for all; 2 of the first rest of K; 3 those of
-    K are M's; 4 none for the store"""
+    """Predicates of the rest modes. 1 of the first rest of M for all; 2 of the first rest of K; 3 those
+    of K are M's; 4 none for the store"""
     t, bx = arch.thread_idx()[0], arch.block_idx()[0]
     tile = (32, 64)
     ga, gb, gc = (cute.local_tile(one, tile, (bx, 0)) for one in (a, b, cute.make_identity_tensor(a.shape)))
@@ -148,8 +148,8 @@ def rest(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def slices(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """A tile through shared memory. 1 the slice of the lane; 2 of a tiled copy of 256 threads; 3 the reader
-    has 64 threads' copy; 4 by tid // 2; 5 y in place of x; 6 of tid + 1; 7 by tid ^ 1 (right)"""
+    """A tile through shared memory. 1 the slice of the lane; 2 of a tiled copy of 256 threads; 3 the
+    reader has 64 threads' copy; 4 by tid // 2; 5 y in place of x; 6 of tid + 1; 7 by tid ^ 1 (right)"""
     t, ty, _ = arch.thread_idx()
     bx = arch.block_idx()[0]
     s = smem((32, 32), stride=(36, 1))
@@ -180,8 +180,7 @@ def slices(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 @cute.kernel
 def stencil(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
     """b[i] = a[i-1] + a[i] + a[i+1] inside. 1 no lower bound; 2 no upper one; 3 the guard of the block; 4
-    clamps with the extent, not extent - 1;
-    5 with that (right)"""
+    clamps with the extent, not extent - 1; 5 with that (right)"""
     i = arch.block_idx()[0] * N + arch.thread_idx()[0]
     n = a.shape[0]
     if i < n:
@@ -204,8 +203,8 @@ def stencil(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def batches(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """A batch for each z. 1 the batch's stride is that of a row of tiles; 2 z and y exchanged; 3 the batch
-    of the store is the grid's x; 4 the last batch is one more"""
+    """A batch for each z. 1 the batch's stride is that of a row of tiles; 2 z and y exchanged; 3 the
+    batch of the store is the grid's x; 4 the last batch is one more"""
     t, (bx, by, bz) = arch.thread_idx()[0], arch.block_idx()
     if const_expr(how == 2):
         by, bz = bz, by
@@ -228,9 +227,9 @@ def batches(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def buffers(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """A ring of three tiles by cp.async. 1 the stage is not modulo; 2 the reader's stage is modulo 4; 3 the
-    tile fetched is k, not k + 2; 4 the reader takes the next stage; 5 the last tiles are fetched too; 6 the
-    writer's stage is k"""
+    """A ring of three tiles by cp.async. 1 the stage is not modulo; 2 the reader's stage is modulo 4; 3
+    the tile fetched is k, not k + 2; 4 the reader takes the next stage; 5 the last tiles are fetched too;
+    6 the writer's stage is k"""
     t = arch.thread_idx()[0]
     S, n = 3, a.shape[1]
     s = smem((N * 4, S))
@@ -256,8 +255,9 @@ def buffers(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def rows(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """Vectors of four along rows of 68 elements. 1 a row has 17 vectors, 18 are taken; 2 vectors of eight;
-    3 the vectors of the flat tensor, by the padded pitch; 4 predicate by the vector's first element only"""
+    """Vectors of four along rows of 68 elements. 1 a row has 17 vectors, 18 are taken; 2 vectors of
+    eight; 3 the vectors of the flat tensor, by the padded pitch; 4 predicate by the vector's first
+    element only"""
     t, row = arch.thread_idx()[0], arch.block_idx()[0]
     width = 8 if const_expr(how == 2) else 4
     many = {1: 18, 2: 9}.get(how, 17)
@@ -276,8 +276,8 @@ def rows(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def halves(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """bf16 seen as pairs in 32 bits. 1 as many words as elements; 2 the rows' pitch is the elements'; 3 the
-    result is stored as if it were elements"""
+    """bf16 seen as pairs in 32 bits. 1 as many words as elements; 2 the rows' pitch is the elements'; 3
+    the result is stored as if it were elements"""
     t, row = arch.thread_idx()[0], arch.block_idx()[0]
     words = cute.recast_ptr(a.iterator, dtype=Int32)
     out = cute.recast_ptr(b.iterator, dtype=Int32)
@@ -296,8 +296,8 @@ def halves(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def gather(a: cute.Tensor, index: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """Rows by an index that the caller gives; padding is -1. 1 -1 is not looked for; 2 not clamped where it
-    is not a row; 3 the index's own tail"""
+    """Rows by an index that the caller gives; padding is -1. 1 -1 is not looked for; 2 not clamped where
+    it is not a row; 3 the index's own tail"""
     t, bx = arch.thread_idx()[0], arch.block_idx()[0]
     row = bx * 4 + t // 32
     if const_expr(how == 3) or row < index.shape[0]:
@@ -315,8 +315,8 @@ def gather(a: cute.Tensor, index: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def inplace(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """A transpose in a tile. 1 in place, without the tile; 2 in place, reads of the neighbour's rows; 3 in place
-    through the tile (right)"""
+    """A transpose in a tile. 1 in place, without the tile; 2 in place, reads of the neighbour's rows; 3
+    in place through the tile (right)"""
     t, bx = arch.thread_idx()[0], arch.block_idx()[0]
     s = smem((32, 32), stride=(33, 1))
     out = a if const_expr(how in (1, 2, 3)) else b
@@ -338,8 +338,8 @@ def inplace(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 @cute.kernel
 def registers(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """A row's tile in registers. 1 not filled where the predicate is false; 2 only half is loaded; 3 a sum
-    begins with what nothing wrote"""
+    """A row's tile in registers. 1 not filled where the predicate is false; 2 only half is loaded; 3 a
+    sum begins with what nothing wrote"""
     t, bx = arch.thread_idx()[0], arch.block_idx()[0]
     ga, gb = cute.local_tile(a, (1, 512), (bx, 0)), cute.local_tile(b, (1, 512), (bx, 0))
     ta, tb = cute.zipped_divide(ga, (1, 4))[None, (0, t)], cute.zipped_divide(gb, (1, 4))[None, (0, t)]
@@ -378,8 +378,8 @@ def large(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 def boxes(
     la: cute.CopyAtom, ta: cute.Tensor, lb: cute.CopyAtom, tb: cute.Tensor, c: cute.Tensor, how: Constexpr
 ):
-    """c = a + b, tiles by TMA. 1 coordinates exchanged for a; 2 the descriptor of b for a; 3 stage of a for
-    b; 4 a tile's column by the row; 5 b's tile of another block; 6 half the bytes"""
+    """c = a + b, tiles by TMA. 1 coordinates exchanged for a; 2 the descriptor of b for a; 3 stage of a
+    for b; 4 a tile's column by the row; 5 b's tile of another block; 6 half the bytes"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     sa, sb = smem((64, 32), stride=(32, 1)), smem((64, 32), stride=(32, 1))
     bar = SmemAllocator().allocate_array(Int64, 1)
