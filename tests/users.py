@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -138,6 +139,7 @@ def main() -> None:
     found = {
         "date": time.strftime("%Y-%m-%d"),
         "command": "python -m tests.users --out docs/evidence/user_faults.json",
+        "nvidia-cutlass-dsl": version("nvidia-cutlass-dsl"),
         "right": len(right),
         "false_alarms": sum(bool(row["answer"]) for row in right),
         "faults": dict(sorted(counts.items())),

@@ -75,8 +75,8 @@ class TensorMemory:
     def _cells(self, deed: Deed, active: Mask) -> tuple[Array, Array, Array]:
         """Threads, and the lanes and bytes that their registers' bytes have.
 
-        A warp has one address. Where its threads give others (each its own lane), the first one's is taken, and
-        nothing is said of the lanes: NVIDIA's own kernels do so.
+        A warp has one address. Where its threads give others (each its own lane), the first one's is taken,
+        and nothing is said of the lanes: NVIDIA's own kernels do so.
         """
         rows = np.flatnonzero(active)
         every = np.broadcast_to(np.asarray(deed.at, np.int64), active.shape)

@@ -32,7 +32,7 @@ N = 128  # threads of warps that compute
 TOLD = {
     "warps": ("LC604", "LC100 LC257", "LC602", "LC603", "LC609", "LC612", "LC604", "LC604", "LC604",
               "LC604", "LC501 LC603", "LC604", "LC603", "LC602", "LC604", "", "LC604"),
-    "groups": ("note LC608", "LC603", "LC612", "LC612", "LC609", "LC501 LC502 LC603", "LC604", "LC604",
+    "groups": ("LC604", "LC603", "LC612", "LC612", "LC609", "LC501 LC502 LC603", "LC604", "LC604",
                "LC507", "not checked", "LC603", "LC604", "note LC203", "refused", "LC234 LC237 LC603",
                "LC603", "LC604", "right"),
     "blocks": ("LC603", "LC612", "LC609", "LC612", "LC501 LC502 LC603", "LC610", "LC250", "LC604",

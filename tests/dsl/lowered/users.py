@@ -28,7 +28,7 @@ TOLD = {
     "buffers": ("LC204", "LC204 LC501 LC610", "", "LC501", "LC204", "LC501", "right"),
     "rows": ("LC204", "LC101", "LC204"),
     "halves": ("LC204", "LC204", "LC204"),
-    "gather": ("", "", "LC204"),
+    "gather": ("not checked", "not checked", "LC204"),
     "inplace": ("LC504", "LC504", "right"),
     "registers": ("LC610", "LC610", "LC610"),
     "large": ("LC204", "LC204"),
