@@ -1,0 +1,76 @@
+"""`dropped` on sums of one row of A and one column of B that are stored, or begun anew before."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP, MIDDLE
+from layoutcheck.provenance.dropped import dropped
+from layoutcheck.provenance.judged import Names
+from layoutcheck.provenance.products import Execution
+from layoutcheck.provenance.refs import PRODUCT
+from layoutcheck.provenance.replay import Stored
+from layoutcheck.provenance.sides import Side
+from layoutcheck.provenance.tensors import Mode, Tensor
+from layoutcheck.sources.mlir import Operation
+
+OP = Operation("nvvm.mma.sync")
+TENSORS = {n: Tensor(n * GLOBAL_STEP + MIDDLE, 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2) for n in (1, 2)}
+NAMES = Names({n: [one] for n, one in TENSORS.items()})
+
+
+def _side(tensor: int, first: int, row: int = 0) -> Side:
+    """Two rows from `row` on by two k from `first` on."""
+    rows, k = np.arange(row, row + 2)[:, None], np.arange(first, first + 2)
+    labels = (TENSORS[tensor].base + 128 * rows + 2 * k)[None]
+    return Side(labels[:, :, 0], labels[:, 0, :], labels)
+
+
+def _execution(first: int, sums: int, row: int = 0) -> Execution:
+    """The product of k from `first` on, into four sums from number `sums` on."""
+    index = np.arange(sums, sums + 4).reshape(1, 2, 2)
+    return Execution(OP, 0, _side(1, first, row), _side(2, first), index, np.array([0]), 16, np.array([0]))
+
+
+def _found(executions: list[Execution], stored: list[int], mixed: bool = False) -> list[Any]:
+    block = SimpleNamespace(problem="", watched=SimpleNamespace(complete=True))
+    labels = np.array(stored, np.int64)
+    replay = SimpleNamespace(
+        lost={}, mixed=mixed, blocks=[block], stored=[Stored(Operation("llvm.store"), labels, labels, 0)]
+    )
+    products: Any = SimpleNamespace(replay=replay, unknown={}, own=32, executions=executions)
+    return [(one.kind, one["lost"], one["stored"]) for one in dropped(products, NAMES)]
+
+
+def test_sums_that_begin_anew_lose_their_k() -> None:
+    assert _found([_execution(0, 2), _execution(2, 8)], [8, 9, 10, 11]) == [("dropped", (0, 1), (2, 3))]
+    assert _found([_execution(0, 2), _execution(2, 8)], [9]) == [("dropped", (0, 1), (2, 3))]
+
+
+@pytest.mark.parametrize(
+    ("executions", "stored"),
+    [
+        ([_execution(0, 2), _execution(2, 2)], [2, 3]),  # one sum
+        ([_execution(0, 2), _execution(0, 8)], [8, 9]),  # the same k again: a second pass
+        ([_execution(0, 2), _execution(2, 8)], [2, 8]),  # both are stored
+        ([_execution(0, 2), _execution(2, 8, row=2)], [8, 9]),  # another tile
+        ([_execution(0, 2), _execution(2, 8)], []),  # nothing is
+    ],
+)
+def test_what_loses_nothing(executions: list[Execution], stored: list[int]) -> None:
+    assert _found(executions, stored) == []
+
+
+def test_sums_that_go_elsewhere() -> None:
+    """Into a store of several sums, or into another product."""
+    both = [_execution(0, 2), _execution(2, 8)]
+    assert _found(both, [8, 9], mixed=True) == []
+    taken = _side(1, 0)
+    taken.labels, taken.computed = PRODUCT | np.arange(2, 6).reshape(1, 2, 2), True
+    other = Execution(OP, 0, taken, _side(2, 0), np.arange(20, 24).reshape(1, 2, 2), np.array([0]), 16,
+                      np.array([0]))  # fmt: skip
+    assert _found([*both, other], [8, 9]) == []
