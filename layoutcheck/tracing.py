@@ -33,6 +33,7 @@ from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
 from layoutcheck.order import check_module
 from layoutcheck.order.memory_map import MemoryMap, memory_maps
+from layoutcheck.order.uses import check_with_uses
 from layoutcheck.patching.advice import GUARDED, alone_of, written
 from layoutcheck.patching.causes import causes
 from layoutcheck.patching.located import located
@@ -135,10 +136,13 @@ class _Looked(NamedTuple):
         with contextlib.ExitStack() as stack:
             lowering = stack.enter_context(self.lowering())
 
-            def trace(path: str, cwd: str | None, **options: Any) -> Trace:
+            def trace(path: str, cwd: str | None, *, uses: bool = False, **options: Any) -> Trace:
                 nonlocal lowering
                 if lowering is not None and lowering.problem:  # an edit ended it: the next has another
                     lowering = stack.enter_context(self.lowering())
+                if lowering is not None and self.order_seconds is not None:
+                    check = check_with_uses if uses else check_module
+                    lowering.order = partial(check, seconds=self.order_seconds)
                 return run_traced(replace(script, path=path, cwd=cwd, lowering=lowering, **options))
 
             yield trace

@@ -18,7 +18,7 @@ from layoutcheck.fixes import code
 from layoutcheck.machine.arch import WARP
 from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.patching.arguments import with_keyword
-from layoutcheck.patching.edit import Candidate, Edit, apart, apply
+from layoutcheck.patching.edit import Candidate, Edit, apart, apply, at_once
 from layoutcheck.patching.instead import by_all, instead
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.repaired import Repaired
@@ -121,17 +121,7 @@ def _allocated(program: Program, site: Site, best: Optimum) -> Candidate:
     found: list[Edit] = []
     for name, text, position in wanted:
         found += next(iter(with_keyword(source, call, name, text, position)), ())
-    return _joined(found)
-
-
-def _joined(edits: Sequence[Edit]) -> Candidate:
-    """Insertions at one place as one."""
-    found: dict[tuple[str, int, int], Edit] = {}
-    for edit in edits:
-        key = edit.path, edit.start, edit.end
-        old = found.get(key)
-        found[key] = edit if old is None else Edit(*key, old.new + edit.new)
-    return tuple(found.values())
+    return at_once(found)
 
 
 def _objection(edited: Edited, edits: Candidate, best: Optimum) -> str:

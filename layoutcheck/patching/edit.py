@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from layoutcheck.errors import InputError
@@ -55,6 +56,15 @@ def _import(source: Source, line: str) -> Edit:
     after = head[-1] if head else None
     at = 0 if after is None or after.end_lineno is None else source.line_start(after.end_lineno + 1)
     return Edit(source.path, at, at, f"{line}\n")
+
+
+def at_once(edits: Iterable[Edit]) -> Candidate:
+    """The edits, of which those that insert at one place are one."""
+    found: dict[tuple[str, int, int], str] = {}
+    for one in edits:
+        key = one.path, one.start, one.end
+        found[key] = found.get(key, "") + one.new
+    return tuple(Edit(*key, new) for key, new in found.items())
 
 
 def apart(edits: Candidate) -> bool:

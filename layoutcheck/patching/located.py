@@ -8,7 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from layoutcheck.sources.traced import ElementReport, Frame, KernelPlace, OperandReport, OrderReport, Trace
+from layoutcheck.sources.traced import (
+    ElementReport,
+    Frame,
+    KernelPlace,
+    OperandReport,
+    OrderReport,
+    SharedReport,
+    Trace,
+)
 
 _Told = TypeVar("_Told", OrderReport, ElementReport, OperandReport)
 
@@ -38,13 +46,19 @@ def located(trace: Trace, there: str = "", project: str = "") -> Trace:
             for one in reports
         )
 
+    def uses(one: OrderReport) -> OrderReport:
+        if not isinstance(one, SharedReport):
+            return one
+        lines = tuple(use._replace(file=path(use.file)) for use in one.uses.lines)
+        return replace(one, uses=replace(one.uses, lines=lines))
+
     return replace(
         trace,
         copies=tuple(
             replace(one, where=frame(one.where), stack=tuple(map(frame, one.stack))) for one in trace.copies
         ),
         failures=tuple(replace(one, where=frame(one.where)) if one.where else one for one in trace.failures),
-        orders=told(trace.orders),
+        orders=tuple(map(uses, told(trace.orders))),
         elements=tuple(
             replace(one, inside=tuple((path(file), line, move) for file, line, move in one.inside))
             for one in told(trace.elements)

@@ -20,7 +20,7 @@ from typing import TypeAlias
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.check import Report
 from layoutcheck.errors import InputError
-from layoutcheck.patching import guards, operands, ordering, whole
+from layoutcheck.patching import conflicts, guards, operands, ordering, whole
 from layoutcheck.patching.located import located
 from layoutcheck.patching.modules import imported
 from layoutcheck.patching.ordering import proof
@@ -38,7 +38,7 @@ MOST_SECONDS = 1800.0  # after which no further edit is tried
 _WORD = re.compile(r"\w+")
 
 Progress: TypeAlias = Callable[[str], None] | None
-Wanted: TypeAlias = Callable[[Trace], list[KernelFinding]]
+Wanted: TypeAlias = Callable[[State], list[KernelFinding]]
 Making: TypeAlias = Callable[[Search, State, KernelFinding, dict[str, str]], tuple[Proven | None, str]]
 
 
@@ -68,6 +68,11 @@ def repair(
     refused |= more
     if by is None and not state.bad():
         state = _compiled(search, state, found, progress)
+    if by in (None, conflicts.STRATEGY) and not state.bad():
+        state, slow = _stepwise(
+            search, state, found, progress, conflicts.findings, whole.unconflicted, once=True
+        )
+        found.slow = list(_slow(state, found, slow))
     wanted = state.open() if by == STRATEGY else []
     bad = {place_of(one) for one, _ in (*state.bad(), *wanted)}  # a later edit may repair what was given up
     found.sketches = [one for one in found.sketches if _still(found, one.where) & bad] + products
@@ -191,25 +196,38 @@ def _unordered(
             yield Sketch(finding.places[0].where, told)
 
 
+def _slow(state: State, found: Repaired, refused: Mapping[proof.Key, str]) -> Iterator[Sketch]:
+    """The accesses that have bank conflicts after all edits, in the lines that the program was given with."""
+    for finding in conflicts.findings(state):
+        where = finding.places[0].where
+        line = moved(found.after, found.before, where.file, where.line)[0]
+        why = refused.get(proof.key(finding), f"only the first {MOST_REPAIRS} of such lines are tried")
+        yield Sketch(replace(where, line=line), why or "no edit that was tried leaves fewer")
+
+
 def _unguarded(by: str | None) -> Wanted:
     """The element accesses that leave their tensor."""
-    return guards.findings if by in (None, STRATEGY) else lambda _: []
+    return (lambda state: guards.findings(state.trace)) if by in (None, STRATEGY) else lambda _: []
 
 
 def _disordered(by: str | None) -> Wanted:
     """The accesses out of order; those in notes, too, where they are asked for by name."""
     if by not in (None, ordering.STRATEGY):
         return lambda _: []
-    return lambda trace: ordering.first(proof.wrong(trace, notes=by is not None))
+    return lambda state: ordering.first(proof.wrong(state.trace, notes=by is not None))
 
 
 def _stepwise(
-    search: Search, state: State, found: Repaired, progress: Progress, wanted: Wanted, edit: Making
-) -> tuple[State, dict[proof.Key, str]]:
-    """The program after an edit for each finding that is wanted, and why findings have none."""
+    search: Search, state: State, found: Repaired, progress: Progress, wanted: Wanted, edit: Making,
+    once: bool = False,
+) -> tuple[State, dict[proof.Key, str]]:  # fmt: skip
+    """The program after an edit for each finding that is wanted, and why findings have none.
+
+    `once`: edits move no lines, and each finding is tried once, whatever is edited later.
+    """
     given_up: dict[proof.Key, str] = {}
     for _ in range(MOST_REPAIRS):
-        finding = next((one for one in wanted(state.trace) if proof.key(one) not in given_up), None)
+        finding = next((one for one in wanted(state) if proof.key(one) not in given_up), None)
         if finding is None:
             break
         if progress is not None:
@@ -218,7 +236,8 @@ def _stepwise(
         if made is None:
             given_up[proof.key(finding)] = why
             continue
-        state, given_up = _stays(found, made), {}
+        state = _stays(found, made)
+        given_up = {**given_up, proof.key(finding): ""} if once else {}
     return state, given_up
 
 

@@ -51,13 +51,15 @@ class Repaired:
     """The texts before and after, by path, and how they came about.
 
     `uncompiled` are sentences on kernels that the compiler refuses after all edits, `unseen` what ended the
-    trace early. `resting` are places whose copies stay in their tensors for some extents of the caller only.
+    trace early. `resting` are places whose copies stay in their tensors for some extents of the caller only,
+    `slow` accesses that keep their bank conflicts.
     """
 
     before: dict[str, str]
     after: dict[str, str]
     repairs: list[Repair] = field(default_factory=list)
     sketches: list[Sketch] = field(default_factory=list)
+    slow: list[Sketch] = field(default_factory=list)
     resting: list[Frame] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     uncompiled: list[str] = field(default_factory=list)

@@ -60,7 +60,7 @@ def spaced(program: Program, start: Site, unit: int, tile: Layout | None = None)
 def _written(program: Program, place: Site, leaves: list[Site], wanted: list[int]) -> Iterator[Candidate]:
     """A number behind the strides from which all follow and no extent; else each stride in its place."""
     changed = [
-        (leaf, value) for leaf, value in zip(leaves, wanted, strict=True) if _number(program, leaf) != value
+        (leaf, value) for leaf, value in zip(leaves, wanted, strict=True) if number_of(program, leaf) != value
     ]
     yield from behind(program, place, leaves, wanted)
     if changed:
@@ -89,8 +89,8 @@ def resized(program: Program, size: Site, wanted: int) -> Iterator[Candidate]:
 def _solutions(
     program: Program, leaves: list[Site], wanted: list[int], extents: list[Site]
 ) -> Iterator[Candidate]:
-    have = [_number(program, leaf) for leaf in leaves]
-    shape = [_number(program, one) for one in extents]
+    have = [number_of(program, leaf) for leaf in leaves]
+    shape = [number_of(program, one) for one in extents]
     seen = set[int]()
     found = [one for leaf in leaves for one in _constants(program, leaf)]
     for site, named in sorted(found, key=lambda one: not one[1]):
@@ -102,9 +102,9 @@ def _solutions(
         options = {old + w - h for h, w in pairs} | {old * w // h for h, w in pairs if h}
         for new in sorted(option for option in options if option > 0 and option != old):
             given = {id(site.node): new}
-            if [_number(program, one, given) for one in leaves] != wanted:
+            if [number_of(program, one, given) for one in leaves] != wanted:
                 continue
-            if [_number(program, one, given) for one in extents] == shape:
+            if [number_of(program, one, given) for one in extents] == shape:
                 yield (program.rewritten(site, str(new)),)
 
 
@@ -127,7 +127,7 @@ def numbers(program: Program, place: Site, node: ast.expr | None) -> list[int] |
     made = None if node is None else program.definition(replace(place, node=node))
     if made is None or not isinstance(made.node, ast.Tuple):
         return None
-    found = [_number(program, replace(made, node=one)) for one in made.node.elts]
+    found = [number_of(program, replace(made, node=one)) for one in made.node.elts]
     known = [n for n in found if n is not None]
     return known if len(known) == len(found) else None
 
@@ -139,7 +139,7 @@ def said(program: Program, place: Site) -> dict[int, str]:
         value: source.text_of(one.node)
         for one in reversed(_extent_sites(program, place))
         if (one.path, one.scope) == here and not isinstance(one.node, ast.Constant)
-        if (value := _number(program, one)) is not None
+        if (value := number_of(program, one)) is not None
     }
 
 
@@ -182,13 +182,13 @@ def _strides(program: Program, place: Site) -> list[tuple[Site, int]] | None:
     if not isinstance(given, ast.Tuple) or any(isinstance(one, ast.Tuple) for one in given.elts):
         return None
     sites = [replace(place, node=one) for one in given.elts]
-    values = [_number(program, site) for site in sites]
+    values = [number_of(program, site) for site in sites]
     known = [(site, value) for site, value in zip(sites, values, strict=True) if value is not None]
     return known if len(known) == len(sites) else None
 
 
 def _extents(program: Program, place: Site) -> list[int | None]:
-    return [_number(program, one) for one in _extent_sites(program, place)]
+    return [number_of(program, one) for one in _extent_sites(program, place)]
 
 
 def _extent_sites(program: Program, place: Site) -> list[Site]:
@@ -204,24 +204,26 @@ def _pairs(layout: Layout) -> list[tuple[int, int]]:
     return list(zip(flatten(wrap(layout.shape)), flatten(wrap(layout.stride)), strict=True))
 
 
-def _number(
+def number_of(
     program: Program, site: Site, given: Mapping[int, int] | None = None, depth: int = 0
 ) -> int | None:
     """The number that an expression is by every way there; `given` are other numbers for some constants."""
     if depth > _MOST_DEPTH:
         return None
     if isinstance(site.node, (ast.Name, ast.Attribute)):
-        values = [_number(program, one, given, depth + 1) for one in program.alternatives(site)[:_MOST_WAYS]]
+        values = [
+            number_of(program, one, given, depth + 1) for one in program.alternatives(site)[:_MOST_WAYS]
+        ]
         return values[0] if len(set(values)) == 1 else None
     node = site.node
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return (given or {}).get(id(node), node.value)
     part = _part(program, site)
     if part is not None:
-        return _number(program, part, given, depth + 1)
+        return number_of(program, part, given, depth + 1)
     if not isinstance(node, ast.BinOp):
         return None
     left, right = (
-        _number(program, replace(site, node=one), given, depth + 1) for one in (node.left, node.right)
+        number_of(program, replace(site, node=one), given, depth + 1) for one in (node.left, node.right)
     )
     return worked_out(left, node.op, right)

@@ -7,11 +7,13 @@ rejected, wrong or out of order.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
-from layoutcheck.patching import guards, operands, ordering
+from layoutcheck.patching import conflicts, guards, operands, ordering
 from layoutcheck.patching.edit import Candidate, apply, rewritten
 from layoutcheck.patching.layouts import aligned
 from layoutcheck.patching.ordering import proof
@@ -22,12 +24,24 @@ from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search
 from layoutcheck.patching.state import RANKS, Edited, State
 from layoutcheck.patching.strides import calls_at, respelled
 from layoutcheck.patching.views import views
-from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
+from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, SharedReport, Trace, TraceFailure
 from layoutcheck.syntax import name_of
 
 FAILED = ("raised", "killed", "uncompiled", "refused")
 UNFOUND = "no statement of the program was found that a fix changes"
 NO_COPY = "no copy is called in this line: generated code has no statement that can be edited"
+
+
+class _Done(NamedTuple):
+    """What an edit repaired: for which place it is (None: its own), the verdict, all places.
+
+    `note` goes behind its title.
+    """
+
+    where: Frame | None
+    verdict: str
+    places: tuple[Frame, ...]
+    note: str = ""
 
 
 def product(
@@ -38,12 +52,11 @@ def product(
 
     def objection(edited: Edited, _edits: Candidate) -> str:
         why = operands.objection(state.trace, edited.after.trace, finding)
-        return why or edited.objection(registers=False)
+        return why or edited.objection(registers=False) or _harmed(edited)
 
     ways = operands.ways(texts, finding)
-    made, why = _first(
-        search, state, texts, ways, MOST_TRIES, objection, lambda _: (where, "legal", (where,))
-    )
+    done = _Done(where, "legal", (where,))
+    made, why = _first(search, state, texts, ways, MOST_TRIES, objection, lambda _: done)
     return made, why or UNFOUND
 
 
@@ -54,18 +67,56 @@ def unguarded(
     ways = {way.edits: way for way in guards.ways(texts, finding, state.trace)}
 
     def objection(edited: Edited, edits: Candidate) -> str:
-        why = edited.failed() or guards.objection(edited, finding) or edited.objection()
+        why = edited.failed() or guards.objection(edited, finding) or edited.objection() or _harmed(edited)
         if why:
             return why
         bare = State(search.trace(apply(texts, ways[edits].bare)))
         return guards.unkept(edited, bare, finding, edits)
 
-    def repaired(edited: Edited) -> tuple[Frame, str, tuple[Frame, ...]]:
+    def repaired(edited: Edited) -> _Done:
         there = tuple(one.places[0].where for one in guards.repaired(edited))
-        return finding.places[0].where, guards.VERDICT, there
+        return _Done(finding.places[0].where, guards.VERDICT, there)
 
     titled = [(way.title, way.edits) for way in ways.values()]
     return _first(search, state, texts, titled, MOST_TRIES, objection, repaired)
+
+
+def unconflicted(
+    search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
+) -> tuple[Proven | None, str]:
+    """The edit with which a line has no bank conflict, else the one with the fewest, or why there is none."""
+    ways = list(conflicts.ways(texts, finding))
+    if not ways:
+        return None, conflicts.UNFOUND
+    search = replace(search, retrace=partial(search.retrace, uses=True))  # type: ignore[call-arg]
+    if not any(isinstance(one, SharedReport) for one in state.trace.orders):
+        state = State(search.trace(texts))
+    fewer: list[tuple[int, Candidate, Edited]] = []
+
+    def objection(edited: Edited, edits: Candidate) -> str:
+        why = conflicts.objection(edited, finding) or _harmed(edited)
+        if why or not conflicts.left(edited, finding):
+            return why
+        before, after = conflicts.wavefronts(edited, finding)
+        if after * conflicts.WORTH <= before:
+            fewer.append((after, edits, edited))
+        return f"{after:,} wavefronts instead of {before:,}"
+
+    def repaired(edited: Edited) -> _Done:
+        before, after = conflicts.wavefronts(edited, finding)
+        verdict = conflicts.FEWER if conflicts.left(edited, finding) else conflicts.VERDICT
+        places = tuple(one.places[0].where for one in conflicts.repaired(edited)) or (
+            finding.places[0].where,
+        )
+        note = f": {after:,} wavefronts instead of {before:,} in a launch"
+        return _Done(finding.places[0].where, verdict, places, note)
+
+    made, why = _first(search, state, texts, ways, conflicts.MOST_WAYS, objection, repaired)
+    if made is None and fewer:
+        _, edits, edited = min(fewer, key=lambda one: one[0])
+        title = next(title for title, one in ways if one == edits)
+        return _proven(edited, title, edits, repaired(edited)), ""
+    return made, why
 
 
 def disorder(
@@ -77,10 +128,17 @@ def disorder(
 
     def objection(edited: Edited, _edits: Candidate) -> str:
         why = edited.failed() or proof.objection(state.trace, edited.after.trace, finding, edited.lines)
-        return why or edited.objection()
+        return why or edited.objection() or _harmed(edited)
 
     ways = ordering.ways(texts, finding, state.trace)
-    return _first(search, state, texts, ways, MOST_ORDERED, objection, lambda _: (where, "in order", both))
+    done = _Done(where, "in order", both)
+    return _first(search, state, texts, ways, MOST_ORDERED, objection, lambda _: done)
+
+
+def _harmed(edited: Edited) -> str:
+    """Which copy an edit harms, in words; "" for none."""
+    harmed = edited.harmed()
+    return f"{short(harmed[0])} is worse" if harmed else ""
 
 
 def _first(
@@ -90,12 +148,9 @@ def _first(
     ways: Iterable[tuple[str, Candidate]],
     most: int,
     objection: Callable[[Edited, Candidate], str],
-    repaired: Callable[[Edited], tuple[Frame, str, tuple[Frame, ...]]],
+    repaired: Callable[[Edited], _Done],
 ) -> tuple[Proven | None, str]:
-    """The first edit that nothing is said against and that harms no copy; else what is said.
-
-    `repaired` is for which place it is, the verdict then, and the places that it repaired.
-    """
+    """The first edit that nothing is said against; else what is said. `repaired` is what it did."""
     refused: list[str] = []
     tried: set[tuple[str, ...]] = {tuple(texts.values())}
     for title, edits in ways:
@@ -109,13 +164,16 @@ def _first(
         tried.add(tuple(changed.values()))
         edited = Edited(texts, state, changed, State(search.trace(changed)))
         why = objection(edited, edits)
-        if not why and edited.harmed():
-            why = f"{short(edited.harmed()[0])} is worse"
         if not why:
-            where, verdict, places = repaired(edited)
-            return Proven(edited, Repair(where, title, verdict, places, lines_of(texts, edits))), ""
+            return _proven(edited, title, edits, repaired(edited)), ""
         refused.append(f"{title.split(';')[0]} at line {lines_of(texts, edits)[0].line}: {why}")
     return None, told(refused)
+
+
+def _proven(edited: Edited, title: str, edits: Candidate, done: _Done) -> Proven:
+    places = lines_of(edited.texts, edits)
+    where = done.where or places[0]
+    return Proven(edited, Repair(where, f"{title}{done.note}", done.verdict, done.places, places))
 
 
 def failures(state: State) -> list[TraceFailure]:
@@ -195,16 +253,16 @@ def _as_siblings(program: Program, place: Site) -> Iterator[tuple[str, Candidate
 
 def failure(search: Search, state: State, failed: TraceFailure, texts: dict[str, str]) -> Proven | None:
     """The edit with which the program does not fail, and all of it is right."""
-    mine = (way for way in near(Program(texts), failed) if search.may(way[1]))
-    for title, edits in itertools.islice(mine, MOST_TRIES):
-        changed = apply(texts, edits)
-        edited = Edited(texts, state, changed, State(search.trace(changed)))
+
+    def objection(edited: Edited, _edits: Candidate) -> str:
         after = edited.after
-        if after.trace.failures or not after.ranks or edited.disorder() or operands.findings(after.trace):
-            continue
-        worst = max(after.ranks.values())
-        if worst <= RANKS["slow"] and len(after.trace.kernels) >= len(state.trace.kernels):
-            verdict = "legal" if worst == RANKS["legal"] else "slow"
-            places = lines_of(texts, edits)
-            return Proven(edited, Repair(failed.where or places[0], title, verdict, (), places))
-    return None
+        if after.trace.failures or not after.ranks or max(after.ranks.values()) > RANKS["slow"]:
+            return "the program is not right"
+        fewer = len(after.trace.kernels) < len(state.trace.kernels)
+        return "fewer kernels" if fewer or edited.disorder() or operands.findings(after.trace) else ""
+
+    def repaired(edited: Edited) -> _Done:
+        worst = max(edited.after.ranks.values())
+        return _Done(failed.where, "legal" if worst == RANKS["legal"] else "slow", ())
+
+    return _first(search, state, texts, near(Program(texts), failed), MOST_TRIES, objection, repaired)[0]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch
+from layoutcheck.patching.state import RANKS
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame
 
@@ -24,6 +25,9 @@ def render(found: Repaired, written: Sequence[str], style: Style) -> str:
     if not lines:
         what = "of what was seen, nothing" if found.unseen else "nothing"
         lines = [f"{what} is rejected or wrong: there is nothing to fix"]
+    for one in found.slow:
+        told = f"left as it is: {_place(one.where)} has bank conflicts: {one.reason}"
+        lines += style.wrap(told, "  ", "")
     if found.resting:
         first, *more = found.resting
         where = _place(first) + (f" and {len(more)} more" if more else "")
@@ -53,7 +57,7 @@ def _repair(repair: Repair, style: Style) -> list[str]:
         f"slower now: {_place(place)}, from {old:g} to {new:g} cycles" for place, old, new in repair.slowed
     ]
     by = f"confirmed by: {_confirmed(repair)}"
-    what = "accesses" if repair.verdict in ("in order", "in bounds") else "copies"
+    what = "copies" if repair.verdict in RANKS else "accesses"
     now = f"{what} now {repair.verdict}: {copies}"
     if not repair.repaired:
         now = f"the program, which ended at {_place(repair.where)}, is built; its copies are {repair.verdict}"

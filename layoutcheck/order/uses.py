@@ -1,0 +1,226 @@
+"""What a kernel does with shared memory, whatever its places there: which write each read finds; its cost.
+
+    shared_uses(module, lowered, problem) -> SharedUses
+
+The events of a block (`events`) are gone through in program order. A byte of shared memory is known by what
+wrote it last: the number of the event, the thread, and which of its bytes. So two programs whose reads find
+the same writes, and which are alike beside that, compute the same, wherever their tiles lie. The order of
+accesses is taken as it is: whether anything orders them is judged elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import fields
+
+import numpy as np
+
+from layoutcheck.analysis.cost import accesses_cost
+from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered import Kernel, argument_types, read, spaces
+from layoutcheck.dsl.lowered.lowered_op import memory_accesses
+from layoutcheck.dsl.lowered.totals import line_totals
+from layoutcheck.order import check_module
+from layoutcheck.order.events import WatchedKernel, kernels
+from layoutcheck.order.footprint import UNIT, operand
+from layoutcheck.order.never_written import unseen
+from layoutcheck.order.watched import BULK_KINDS, Event, Watched, for_all, lanes_of
+from layoutcheck.sources.mlir import Operation, without_locations
+from layoutcheck.sources.traced import LineUse, SharedReport, SharedUses
+from layoutcheck.sources.traced_module import TracedModule
+
+_SHARED = ("smem", "dsmem", "generic")
+_READS = ("read", "matrix_read", "atomic", "bulk_store")
+_WRITES = ("write", "matrix_write", "atomic", "cp_async", "bulk_load")
+_NOT_FOLLOWED = ("unknown", "st_async", "bulk_peer", "tc_mma", "tc_copy", "tmem_read", "tmem_write")
+WAVEFRONTS = "wavefronts of "  # so begins what is counted of them over a launch
+_SPAN = 1 << 18
+_THREAD, _EVENT = 20, 30  # bits before those of a byte's place in an access, and of a thread
+
+
+class _NotFollowed(Exception):
+    """Why the accesses of a kernel are not known, in words."""
+
+
+def check_with_uses(module: TracedModule, lowered: str, problem: str, seconds: float) -> SharedReport:
+    """The order of accesses in a module, as `check_module` has it, with its uses of shared memory."""
+    found = check_module(module, lowered, problem, seconds)
+    told = {one.name: getattr(found, one.name) for one in fields(found)}
+    return SharedReport(**told, uses=shared_uses(module, lowered, problem))
+
+
+def shared_uses(module: TracedModule, lowered: str, problem: str) -> SharedUses:
+    """Of all kernels of a lowered module; `problem` says why that is not known. Raises InputError."""
+    if problem:
+        return SharedUses(problem=problem)
+    traced = without_locations(module.text)
+    found = read(lowered, traced)
+    if found.problem:
+        return SharedUses(problem=found.problem)
+    lines: Counter[tuple[str, int, str]] = Counter()
+    digest = hashlib.sha256()
+    size = 0
+    try:
+        for watched in kernels(lowered, argument_types(traced)):
+            size = max(size, _follow(watched, digest))
+        for kernel in found.kernels:
+            lines.update(_totals(kernel, module))
+            lines.update(_instructions(kernel, module))
+    except _NotFollowed as why:
+        return SharedUses(problem=str(why))
+    every = tuple(LineUse(*key, count) for key, count in sorted(lines.items()))
+    return SharedUses(every, digest.hexdigest(), size)
+
+
+def _totals(kernel: Kernel, module: TracedModule) -> Counter[tuple[str, int, str]]:
+    """The wavefronts of each line's instructions in shared memory, over the whole launch."""
+    found: Counter[tuple[str, int, str]] = Counter()
+    counted = line_totals(kernel, module.arch, module.frames)
+    if counted.problem:
+        raise _NotFollowed(f"its wavefronts are not counted: {counted.problem}")
+    for one in counted.lines:
+        if one.ideal_wavefronts:
+            found[one.where.file, one.where.line, f"{WAVEFRONTS}{one.op}"] += one.wavefronts
+    return found
+
+
+def _instructions(kernel: Kernel, module: TracedModule) -> Counter[tuple[str, int, str]]:
+    """The instructions of each line in shared memory, and their wavefronts, once LLVM has joined them."""
+    found: Counter[tuple[str, int, str]] = Counter()
+    beside = defaultdict(list)
+    for tag, op in kernel.lowered_ops.items():
+        if frames := module.frames(tag):
+            beside[tuple(map(str, frames)), op.threads].append((frames[0], op))
+    for (_, threads), ops in beside.items():
+        where = ops[0][0]
+        every = tuple(access for _, op in ops for access in op.once if access.op in ("ld", "st"))
+        for one in (one for side in memory_accesses(every, threads, joined=True) for one in side):
+            if one.space != "smem":
+                continue
+            found[where.file, where.line, f"instructions of {one.op}"] += len(one.addresses)
+            wavefronts = accesses_cost((one,), ()).sides[0].wavefronts
+            found[where.file, where.line, f"joined wavefronts of {one.op}"] += wavefronts
+    return found
+
+
+def _follow(kernel: WatchedKernel, digest: hashlib._Hash) -> int:
+    """Put what the first and the last block of a kernel do into the digest; its bytes of shared memory."""
+    if unseen(kernel):
+        raise _NotFollowed("an instruction reaches shared memory in a way that is not followed")
+    last = tuple(max(0, n - 1) for n in kernel.launch.grid)
+    size = 0
+    for block in dict.fromkeys(((0, 0, 0), last)):
+        watched = kernel.watch(block)  # type: ignore[arg-type]
+        if not watched.complete:
+            raise _NotFollowed("its loops are not followed to their end")
+        if watched.guessed:
+            raise _NotFollowed("its branches or loops rest on what only a run knows")
+        _Uses(watched, digest).run()
+        size = watched.shared_bytes
+    return size
+
+
+class _Uses:
+    """The events of one block, put into a digest without their places in shared memory."""
+
+    def __init__(self, watched: Watched, digest: hashlib._Hash) -> None:
+        self.watched, self.digest = watched, digest
+        self.threads = watched.launch.threads
+        self.writers = np.full(_SPAN, -1, np.int64)
+        self.barriers: dict[int, int] = {}  # mbarriers, by the order in which they are met
+        self.names: dict[Operation | None, int] = {}  # operations, likewise
+
+    def run(self) -> None:
+        """All events. Raises _NotFollowed."""
+        for event in self.watched.events:
+            self._add(event)
+
+    def _add(self, event: Event) -> None:
+        meaning = event.meaning
+        kind = meaning.kind
+        if kind in _NOT_FOLLOWED or meaning.facts.get("multicast") or meaning.facts.get("pair"):
+            raise _NotFollowed("an instruction reaches shared memory in a way that is not followed")
+        lanes = lanes_of(event, self.threads)
+        name = self.names.setdefault(meaning.op, len(self.names))
+        self._put(kind, str(name), str(event.turns))
+        self.digest.update(np.packbits(lanes).tobytes())
+        if kind == "wgmma":
+            for at in _operands(event):
+                self.digest.update(self._writers_at(at[:, None], UNIT).tobytes())
+            return
+        plain = list(event.values)
+        if kind in (*_READS, *_WRITES):
+            self._access(event, lanes)
+            plain = plain[1:]
+        if kind.startswith("mbar") or kind in ("cp_arrive", "bulk_load"):
+            barrier, *plain = plain or [0]
+            self._put(*map(str, self._renamed(barrier, lanes)))
+        for value in plain:
+            self.digest.update(for_all(value, self.threads)[lanes].tobytes())
+
+    def _put(self, *words: str) -> None:
+        self.digest.update("\0".join((*words, "")).encode())
+
+    def _renamed(self, address: object, lanes: np.ndarray) -> list[int]:  # type: ignore[type-arg]
+        at = for_all(address, self.threads)[lanes]  # type: ignore[arg-type]
+        return [self.barriers.setdefault(int(one), len(self.barriers)) for one in np.unique(at)]
+
+    def _access(self, event: Event, lanes: np.ndarray) -> None:  # type: ignore[type-arg]
+        """A load, store or copy: what it finds in shared memory, or where it goes elsewhere."""
+        meaning = event.meaning
+        threads = np.flatnonzero(lanes)
+        if meaning.kind.startswith("matrix"):
+            threads = threads[threads % 32 < meaning.count]
+        at = event.numbers(0, self.threads)[threads]
+        space = meaning.space
+        if space == "generic" and at.size:
+            space = spaces.space_of(0, at)
+        if space not in _SHARED:
+            self.digest.update(at.tobytes())
+            return
+        if (event.doubt and not event.gathers) or (event.guarded and meaning.kind in _WRITES):
+            raise _NotFollowed("an access of shared memory rests on what a thread loads")
+        if int((at & (spaces.GENERIC_SHARED - 1)).max(initial=0)) >= spaces.SHARED_BYTES:
+            raise _NotFollowed("a block reaches the shared memory of another one")
+        place = (at & (spaces.SHARED_BYTES - 1))[:, None]
+        size = self._size(event)
+        if meaning.kind in _READS:
+            self.digest.update(self._writers_at(place, size).tobytes())
+        if meaning.kind in _WRITES:
+            byte = np.arange(size, dtype=np.int64)[None, :]
+            self.writers[self._within(place + byte)] = (
+                (event.number << _EVENT) | (threads[:, None] << _THREAD) | byte
+            )
+
+    def _writers_at(self, place: IntArray, size: int) -> IntArray:
+        return self.writers[self._within(place + np.arange(size, dtype=np.int64)[None, :])]
+
+    def _within(self, at: IntArray) -> IntArray:
+        if at.size and (int(at.min()) < 0 or int(at.max()) >= _SPAN):
+            raise _NotFollowed("an access lies outside of shared memory")
+        return at
+
+    def _size(self, event: Event) -> int:
+        """The bytes of an access of each thread; of a TMA copy its tensor map goes into the digest, too."""
+        meaning = event.meaning
+        if meaning.kind not in BULK_KINDS or meaning.size:
+            return meaning.size
+        if event.bulk is not None:
+            return int(np.max(event.bulk[0]))
+        size, found = self.watched.box_bytes(event), self.watched.map_of(event)
+        if size is None:
+            raise _NotFollowed("the tensor map of a TMA copy is not known")
+        self._put(repr(found), str([for_all(one, self.threads).tolist() for one in event.box[1:]]))
+        return size
+
+
+def _operands(event: Event) -> Iterator[IntArray]:
+    """The units of 16 bytes that a wgmma reads, operand by operand, in the order of its rows."""
+    facts = event.meaning.facts
+    rows = [int(facts["m"]), int(facts["n"])][-len(event.values) :]
+    for value, count, major in zip(event.values, rows, facts["majors"], strict=False):
+        if np.unique(np.asarray(value)).size > 1:
+            raise _NotFollowed("warp groups multiply different operands at once")
+        yield operand(int(np.asarray(value).flat[0]), range(count), major)

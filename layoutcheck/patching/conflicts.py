@@ -1,0 +1,162 @@
+"""Edits for bank conflicts: the shared tensor laid out anew where it is allocated, and when that is proven.
+
+Proven by the trace of the edited program: its reads of shared memory find the same writes as before, and all
+else that it does is the same (`order.uses`); no line takes more wavefronts or instructions there, the line
+that had conflicts has none, and nothing is found that was not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+
+from layoutcheck.fixes.swizzle import STRATEGY
+from layoutcheck.order.uses import WAVEFRONTS
+from layoutcheck.patching.edit import Candidate
+from layoutcheck.patching.paddings import padded, pitches, swizzled, tensors
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.search import short
+from layoutcheck.patching.state import Edited, Place, State
+from layoutcheck.sources.traced import KernelFinding, KernelPlace, SharedReport, SharedUses, Trace
+
+VERDICT, FEWER = "free of bank conflicts", "of fewer bank conflicts"
+CODES = ("LC301", "LC305")
+MOST_WAYS = 8  # traces for one line
+WORTH = 2  # an edit that leaves conflicts is kept if it takes so many times fewer wavefronts
+UNFOUND = "the statement that lays its tensor out was not found"
+_NOT_COUNTED = "what the kernel does with shared memory is not known"
+
+
+def findings(state: State) -> list[KernelFinding]:
+    """What has bank conflicts, element accesses and copies, each line once, the most wavefronts first."""
+    found: dict[Place, KernelFinding] = {}
+    told = [one for report in state.trace.elements for one in report.findings]
+    for one in sorted((*told, *_of_copies(state)), key=_wasted):
+        if one.code in CODES and one.places and one.places[0].where.file:
+            found.setdefault(_place(one), one)
+    return list(found.values())
+
+
+def _of_copies(state: State) -> Iterator[KernelFinding]:
+    for one, report in state.reports:
+        for told in report.findings if report is not None and report.verdict == "slow" else ():
+            place = KernelPlace("copies", one.first.where, one.first.stack)
+            evidence = {**told.evidence, "operations": one.count}
+            yield KernelFinding(told.code, told.severity, told.title, told.message, (place,), evidence)
+
+
+def _wasted(finding: KernelFinding) -> int:
+    evidence = finding.evidence
+    least = evidence.get("ideal_wavefronts", evidence.get("without_swizzle", 0))
+    return (least - evidence.get("wavefronts", 0)) * evidence.get("operations", 1)
+
+
+def _place(finding: KernelFinding) -> Place:
+    where = finding.places[0].where
+    return where.file, where.line
+
+
+def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[tuple[str, Candidate]]:
+    """Longer rows, then swizzles, of each shared tensor of the line; then other numbers in its addresses."""
+    program, (path, line) = Program(texts), _place(finding)
+    if path not in texts:
+        return
+    width = finding.evidence.get("width_bits", 32)
+    found = False
+    for made in tensors(program, path, line):
+        for pad, edits in padded(program, made, width):
+            found = found or bool(edits)
+            yield f"{STRATEGY}: rows padded by {_elements(pad)}", edits
+    for pad, edits in () if found else itertools.islice(pitches(program, path, line), MOST_WAYS):
+        yield f"{STRATEGY}: rows padded by {_elements(pad)}", edits
+    for made in tensors(program, path, line):
+        for swizzle, edits in swizzled(program, made, width):
+            yield f"{STRATEGY}: the pointer swizzle {swizzle}", edits
+
+
+def _elements(count: int) -> str:
+    return f"{count} element{'s' if count > 1 else ''}"
+
+
+def objection(edited: Edited, finding: KernelFinding) -> str:
+    """What is not shown to be as it was, or better; "" where all is."""
+    if why := edited.failed():
+        return why
+    told = [[one for report in trace.elements for one in report.findings] for trace in _traces(edited)]
+    old, new = (Counter(one.code for one in some) for some in told)
+    if new - old:
+        return f"{min(new - old)} is found instead"
+    accesses = [[(one.accesses, one.known) for one in trace.elements] for trace in _traces(edited)]
+    if accesses[0] != accesses[1]:
+        return "other accesses are known"
+    slowed = next(edited.slowed(), None)
+    return edited.objection() or _used(edited) or (f"{short(slowed)} takes longer" if slowed else "")
+
+
+def left(edited: Edited, finding: KernelFinding) -> bool:
+    """Whether the line that a finding is of has conflicts after an edit."""
+    there = {(finding.places[0].where.file, at) for at in edited.lines(*_place(finding))}
+    return any(_place(one) in there for one in findings(edited.after))
+
+
+def wavefronts(edited: Edited, finding: KernelFinding) -> tuple[int, int]:
+    """Those that the line of a finding takes in a launch, before and after an edit."""
+    file, line = _place(finding)
+    was, now = (_counted(state) for state in (edited.before, edited.after))
+    return _of_lines(was, file, [line]), _of_lines(now, file, edited.lines(file, line))
+
+
+def _of_lines(counted: Counter[tuple[str, int, str]], file: str, lines: list[int]) -> int:
+    """The wavefronts of the compiler's instructions, in the first of the lines that has any."""
+    found = (
+        sum(n for at, n in counted.items() if at[:2] == (file, line) and at[2].startswith(WAVEFRONTS))
+        for line in lines
+    )
+    return next(filter(None, found), 0)
+
+
+def _traces(edited: Edited) -> tuple[Trace, Trace]:
+    return edited.before.trace, edited.after.trace
+
+
+def _used(edited: Edited) -> str:
+    """How a kernel uses shared memory otherwise, or takes more of its time; "" where it does not."""
+    before, after = (_uses(state) for state in (edited.before, edited.after))
+    if not before or len(before) != len(after):
+        return _NOT_COUNTED
+    for old, new in zip(before, after, strict=True):
+        if old.problem or new.problem:
+            return f"{_NOT_COUNTED}: {old.problem or new.problem}"
+        if old.digest != new.digest:
+            return "a read of shared memory would find other data, or the kernel does something else"
+    was, now = _counted(edited.before), _counted(edited.after)
+    for (file, line, what), count in was.items():
+        places = [(file, at, what) for at in edited.lines(file, line)]
+        found = next((now.pop(one) for one in places if one in now), 0)
+        if found > count:
+            return f"{short((file, line))} takes {found:,} {what} instead of {count:,}"
+    more = next((key for key, count in now.items() if count), None)
+    return f"{short(more[:2])} takes {more[2]}" if more else ""
+
+
+def _uses(state: State) -> list[SharedUses]:
+    return [one.uses for one in state.trace.orders if isinstance(one, SharedReport)]
+
+
+def _counted(state: State) -> Counter[tuple[str, int, str]]:
+    found: Counter[tuple[str, int, str]] = Counter()
+    for uses in _uses(state):
+        for one in uses.lines:
+            found[one.file, one.line, one.what] += one.count
+    return found
+
+
+def repaired(edited: Edited) -> list[KernelFinding]:
+    """What had conflicts before an edit and has none after it."""
+    left = {_place(one) for one in findings(edited.after)}
+    return [
+        one
+        for one in findings(edited.before)
+        if left.isdisjoint((_place(one)[0], at) for at in edited.lines(*_place(one)))
+    ]
