@@ -118,8 +118,7 @@ class _Rows(NamedTuple):
         if stride is not None:
             strides = _elements(program, replace(self.place, node=stride))
             found = [self.grown(one, pad) for i, one in enumerate(strides) if i != self.order[0]]
-            edits = tuple(one for one in found if one is not None)
-            return edits if len(edits) == len(found) else ()
+            return () if None in found else tuple(dict.fromkeys(one for one in found if one is not None))
         source = program.sources[self.place.path]
         shape, written = source.text_of(call.args[0]), f"stride={self._strides(pad)}"
         if name_of(call) == "make_layout":
@@ -145,8 +144,15 @@ class _Rows(NamedTuple):
             inner = replace(site, node=part)
             if self._is_run(inner):
                 return program.rewritten(inner, _factor(_sum(_text(program, inner), pad)))
-            if (found := self.grown(inner, pad) if _factors(part) else None) is not None:
+            if isinstance(part, ast.BinOp) and (found := self.grown(inner, pad)) is not None:
                 return found
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):  # longer rows by now
+            left, right = (replace(site, node=one) for one in (node.left, node.right))
+            if self._is_run(left):
+                more = program.definition(right)
+                number = isinstance(more.node, ast.Constant)
+                changed = more if number else right
+                return program.rewritten(changed, _sum(_text(program, changed), pad))
         value, run = number_of(program, site), number_of(program, self.extents[self.order[0]])
         if isinstance(node, ast.Constant) and value is not None and run and value % run == 0:
             return program.rewritten(site, str(value // run * (run + pad)))
