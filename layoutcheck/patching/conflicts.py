@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from layoutcheck.fixes.swizzle import STRATEGY
 from layoutcheck.order.uses import WAVEFRONTS
 from layoutcheck.patching.edit import Candidate
-from layoutcheck.patching.paddings import padded, pitches, swizzled, tensors
-from layoutcheck.patching.program import Program
+from layoutcheck.patching.paddings import padded, pads, pitches, swizzled, tensors
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.search import short
 from layoutcheck.patching.state import Edited, Place, State
 from layoutcheck.sources.traced import KernelFinding, KernelPlace, SharedReport, SharedUses, Trace
 
+Way: TypeAlias = tuple[str, Candidate]
+
 VERDICT, FEWER = "free of bank conflicts", "of fewer bank conflicts"
 CODES = ("LC301", "LC305")
-MOST_WAYS = 8  # traces for one line
+MOST_WAYS = 10  # traces for one line
 WORTH = 2  # an edit that leaves conflicts is kept if it takes so many times fewer wavefronts
 UNFOUND = "the statement that lays its tensor out was not found"
 _NOT_COUNTED = "what the kernel does with shared memory is not known"
@@ -57,26 +60,37 @@ def _place(finding: KernelFinding) -> Place:
     return where.file, where.line
 
 
-def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[tuple[str, Candidate]]:
-    """Longer rows, then swizzles, of each shared tensor of the line; then other numbers in its addresses."""
+def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[Way]:
+    """Longer rows of the shared tensors of the line, of one or of all, and swizzles, in turns.
+
+    Where no layout of them is understood, another number in the line's index.
+    """
     program, (path, line) = Program(texts), _place(finding)
     if path not in texts:
         return
-    width = finding.evidence.get("width_bits", 32)
-    found = False
-    for made in tensors(program, path, line):
-        for pad, edits in padded(program, made, width):
-            found = found or bool(edits)
-            yield f"{STRATEGY}: rows padded by {_elements(pad)}", edits
-    for pad, edits in () if found else itertools.islice(pitches(program, path, line), MOST_WAYS):
-        yield f"{STRATEGY}: rows padded by {_elements(pad)}", edits
-    for made in tensors(program, path, line):
-        for swizzle, edits in swizzled(program, made, width):
-            yield f"{STRATEGY}: the pointer swizzle {swizzle}", edits
+    made, width = list(tensors(program, path, line)), finding.evidence.get("width_bits", 32)
+    longer = [[*_longer(program, made, pad)] for pad in pads(program, made, width)]
+    if not any(longer):
+        longer = [[(_padded(pad), edits)] for pad, edits in pitches(program, path, line)]
+    swizzles = [
+        [(f"{STRATEGY}: the pointer swizzle {swizzle}", edits)]
+        for one in made
+        for swizzle, edits in swizzled(program, one, width)
+    ]
+    for some in itertools.zip_longest(longer, swizzles, fillvalue=[]):
+        yield from (way for part in some for way in part)
 
 
-def _elements(count: int) -> str:
-    return f"{count} element{'s' if count > 1 else ''}"
+def _longer(program: Program, made: Sequence[Site], pad: int) -> Iterator[Way]:
+    every = [edits for edits in (padded(program, one, pad) for one in made) if edits]
+    for edits in every:
+        yield _padded(pad), edits
+    if len(every) > 1:  # views of one memory with pitches of their own
+        yield _padded(pad), tuple(dict.fromkeys(edit for edits in every for edit in edits))
+
+
+def _padded(pad: int) -> str:
+    return f"{STRATEGY}: rows padded by {pad} element{'s' if pad > 1 else ''}"
 
 
 def objection(edited: Edited, finding: KernelFinding) -> str:

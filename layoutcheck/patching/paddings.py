@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ def tensors(program: Program, path: str, line: int) -> Iterator[Site]:
             used = [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
         for place in (place for one in used for place in program.reached(replace(site, node=one))):
             new = name_of(place.call) in _LAYOUT_AT and id(place.node) not in seen
-            if new and any(name_of(one.call) in _SHARED for one in program.reached(place)):
+            if new and _is_shared(program, place):
                 seen.add(id(place.node))
                 yield place
 
@@ -58,19 +58,20 @@ def _expressions(program: Program, path: str, line: int) -> Iterator[Site]:
             yield Site(path, node, source.scope_at(line))
 
 
-def padded(program: Program, made: Site, width_bits: int) -> Iterator[tuple[int, Candidate]]:
-    """(elements, edits): the tensor's rows with so many more, which keep accesses of that width whole."""
+def pads(program: Program, tensors: Sequence[Site], width_bits: int) -> Sequence[int]:
+    """The elements that rows may be longer by, so that accesses of that width stay whole."""
+    bits = next(filter(None, (_element_bits(program, made) for made in tensors)), 0)
+    unit = max(_WORD, width_bits)
+    return sorted({unit // bits, 2 * unit // bits, max(unit, _WIDEST) // bits}) if bits else _PADS
+
+
+def padded(program: Program, made: Site, pad: int) -> Candidate:
+    """The tensor's rows with so many elements more; nothing where its layout is not understood."""
     layout = argument_of(made.call, "layout", _LAYOUT_AT[name_of(made.call)])
-    if layout is None:
-        return
-    bits, unit = _element_bits(program, made), max(_WORD, width_bits)
-    pads = sorted({unit // bits, 2 * unit // bits, max(unit, _WIDEST) // bits}) if bits else _PADS
-    every = (_rows(program, place) for place in program.reached(replace(made, node=layout)))
-    rows = next((one for one in every if one is not None), None)
-    for pad in pads if rows is not None else ():
-        assert rows is not None
-        if edits := rows.longer(pad):
-            yield pad, (*edits, *_sizes(program, made, rows, pad))
+    places = program.reached(replace(made, node=layout)) if layout is not None else ()
+    rows = next((one for place in places if (one := _rows(program, place)) is not None), None)
+    edits = () if rows is None else rows.longer(pad)
+    return (*edits, *_sizes(program, made, rows, pad)) if rows is not None and edits else ()
 
 
 def swizzled(program: Program, made: Site, width_bits: int) -> Iterator[tuple[Swizzle, Candidate]]:
@@ -236,15 +237,25 @@ def _sizes(program: Program, made: Site, rows: _Rows, pad: int) -> Iterator[Edit
 
 
 def pitches(program: Program, path: str, line: int) -> Iterator[tuple[int, Candidate]]:
-    """(elements, edits): a number with a name that the line's addresses are made with, so much larger."""
+    """(elements, edits): a number with a name, of an index into shared memory, so much larger."""
     found: dict[int, Site] = {}
-    for start in _expressions(program, path, line):
-        for site in program.behind(start) if _factors(start.node) else ():
-            if isinstance(site.node, ast.Constant) and type(site.node.value) is int:
-                found.setdefault(id(site.node), site)
+    for site in _expressions(program, path, line):
+        node = site.node
+        index = node.slice if isinstance(node, ast.Subscript) else node
+        tensor = node.value if isinstance(node, ast.Subscript) else node
+        if isinstance(node, (ast.Subscript, ast.BinOp)) and _is_shared(program, replace(site, node=tensor)):
+            products = (one for one in ast.walk(index) if isinstance(one, ast.expr) and _factors(one))
+            for number in (part for one in products for part in program.behind(replace(site, node=one))):
+                if isinstance(number.node, ast.Constant) and type(number.node.value) is int:
+                    found.setdefault(id(number.node), number)
     named = [site for site in found.values() if _is_named(program, site)]
     for pad, site in itertools.product(_PADS, named):
         yield pad, (program.rewritten(site, str(int(_text(program, site)) + pad)),)
+
+
+def _is_shared(program: Program, site: Site) -> bool:
+    """Whether an expression is made of a shared allocation."""
+    return any(name_of(one.call) in _SHARED for one in program.reached(site))
 
 
 def _is_named(program: Program, site: Site) -> bool:

@@ -9,6 +9,7 @@ matrix j; lane n gets elements 2 (n % 4) and the next of row n / 4, of column n 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -34,11 +35,13 @@ class Broken(Exception):
 class Block:
     """What a block did: bytes of global memory by address, and registers by (thread, instruction, register).
 
-    A byte is the address of the byte of global memory that it is a copy of.
+    A byte is the address of the byte of global memory that it is a copy of. `wavefronts` are those of loads
+    and stores in shared memory, of all warps.
     """
 
     written: dict[int, int] = field(default_factory=dict)
     matrices: dict[tuple[int, int, int], tuple[int, ...]] = field(default_factory=dict)
+    wavefronts: int = 0
 
 
 class _Lane(Thread):
@@ -50,6 +53,7 @@ class _Lane(Thread):
         given |= {name: DESTINATION.to_bytes(8, "little") for name in names[1:]}
         super().__init__(text, given, lambda space, at: (space, at))
         self.registers |= {"%tid.x": of_int(index, 32), "__dynamic_shmem__0": of_int(SHARED, 32)}
+        self.registers["__static_shmem__0"] = of_int(SHARED, 32)  # a kernel here has one of the two
         self.registers |= {"%ctaid.x": of_int(at[0], 32), "%ctaid.y": of_int(at[1], 32)}
         self.rows: list[tuple[int, bool, int]] = []
 
@@ -84,6 +88,7 @@ def block(ptx: str, at: tuple[int, int] = (0, 0)) -> Block:
                 raise Broken(f"two threads write byte {address:#x} of {space} memory")
     out = Block({address: _origin(bits, shared) for address, bits in written.items()})
     for first in range(0, len(lanes), 32):
+        out.wavefronts += _wavefronts(lanes[first : first + 32])
         for n, (_, transposed, count) in enumerate(lanes[first].rows):
             rows = [lane.rows[n][0] for lane in lanes[first : first + 32]]
             for j in range(count):
@@ -92,6 +97,22 @@ def block(ptx: str, at: tuple[int, int] = (0, 0)) -> Block:
                     at = tuple(_origin(shared.get(byte), shared) for byte in value)
                     out.matrices[first + lane_id, n, j] = at
     return out
+
+
+def _wavefronts(warp: list[_Lane]) -> int:
+    """What its loads and stores in shared memory take: in a phase, the most words of one of 32 banks.
+
+    A phase has as many lanes as 128 bytes have accesses. All lanes make the same accesses in the same order.
+    """
+    total = 0
+    shared = ([one for one in lane.trace.accesses if one.space == "shared"] for lane in warp)
+    for together in zip(*shared, strict=True):
+        lanes = 128 // max(4, together[0].width_bytes)
+        for first in range(0, len(together), lanes):
+            part = together[first : first + lanes]
+            words = {(one.address + k) // 4 for one in part for k in range(one.width_bytes)}
+            total += max(Counter(word % 32 for word in words).values())
+    return total
 
 
 def _fragment(rows: list[int], lane: int, transposed: bool) -> list[int]:
