@@ -8,6 +8,7 @@ else around one of them. What such a statement reads is 0 where the condition do
 from __future__ import annotations
 
 import ast
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -45,7 +46,7 @@ class Way(NamedTuple):
 
 
 def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterator[Way]:
-    """Edits for a finding; first one that is for others of the `trace`, too; last those of single reads."""
+    """Edits for a finding; first one that is for others of the `trace`, too."""
     path, line = _place(finding)
     program = Program(texts)
     at = _statement(program.sources[path], line) if path in texts else None
@@ -56,10 +57,11 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
     for access in accesses(at.node if _is_simple(at.node) else _read(at.node) or at.node, writes):
         made = list(conditions(program, at, access, below))
         asked.setdefault(at.source.text_of(access), (access, made))
-    if _is_simple(at.node):
-        lines = [line, *(_place(one)[1] for one in findings(trace) if _place(one)[0] == path)]
-        yield from _skipping(at, lines, list(asked.values()))
-    yield from _apart(at, list(asked.values())) if not writes else ()
+    every = sorted(asked.values(), key=lambda one: at.source.span_of(one[0]))
+    lines = [line, *(_place(one)[1] for one in findings(trace) if _place(one)[0] == path)]
+    yield from _skipping(at, lines, every[:1]) if _is_simple(at.node) else ()
+    yield from _apart(at, every) if not writes else ()
+    yield from _skipping(at, lines, every[1:]) if _is_simple(at.node) else ()
 
 
 def _skipping(
@@ -82,10 +84,11 @@ def _skipping(
 
 
 def _apart(at: Statement, asked: Sequence[tuple[ast.Subscript, list[Condition]]]) -> Iterator[Way]:
-    """Each read by itself, then all of them, in a name that is 0 where the condition does not hold."""
+    """One read, two or all of them, each in a name that is 0 where its condition does not hold."""
     where = _read(at.node)
     every = [(access, made[0]) for access, made in asked if made]
-    for some in (*([one] for one in every), *([every] if len(every) > 1 else ())):
+    counts = sorted({1, min(2, len(every)), len(every)} - {0})
+    for some in (some for count in counts for some in itertools.combinations(every, count)):
         if where is not None:
             edits = read_before(at, where, some)
             bare = read_before(at, where, [(access, condition.holds) for access, condition in some])
@@ -157,12 +160,14 @@ def _place(finding: KernelFinding) -> Place:
 
 
 def _statement(source: Source, line: int) -> Statement | None:
-    """The simple statement of a line, or the branch whose condition stands there."""
+    """The simple statement of a line with an element in it, else the branch whose condition has one there."""
     scope = source.scope_at(line)
     suites = (getattr(node, name, None) for node in ast.walk(scope.node) for name in ("body", "orelse"))
-    for suite in [one for one in suites if isinstance(one, list)]:
-        for one in suite:
-            where = _read(one)
-            if where is not None and spans(one if _is_simple(one) else where, line):
-                return Statement(source, one, suite, scope)
+    every = [(one, suite) for suite in suites if isinstance(suite, list) for one in suite if _read(one)]
+    every.sort(key=lambda pair: isinstance(pair[0], ast.If))
+    for one, suite in every:
+        where = _read(one) if isinstance(one, ast.If) else one
+        elements = (isinstance(node, ast.Subscript) for node in ast.walk(where)) if where is not None else ()
+        if where is not None and spans(where, line) and any(elements):
+            return Statement(source, one, suite, scope)
     return None

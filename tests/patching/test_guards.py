@@ -179,6 +179,60 @@ def test_what_is_no_plain_access_gets_no_condition(line: str) -> None:
     assert edits(text, found(4)) == []
 
 
+VALUE = "value = a.element_type(0)\n{0}if {1}:\n{0}    value = {2}\n{0}"
+
+
+@pytest.mark.parametrize(
+    ("line", "condition", "read", "left"),
+    [
+        ("return a[i] * 2", "i < cute.size(a)", "a[i]", "return value * 2"),
+        ("x, y = a[i, 0], b", "cute.elem_less((i, 0), a.shape)", "a[i, 0]", "x, y = value, b"),
+        ("if a[i] > 0: done(i)", "i < cute.size(a)", "a[i]", "if value > 0: done(i)"),
+        ("note(a[i], a[i])", "i < cute.size(a)", "a[i]", "note(value, value)"),
+    ],
+)
+def test_what_stands_elsewhere_is_read_before(line: str, condition: str, read: str, left: str) -> None:
+    made = edits(ADD.replace("x = a[i]  # first", line), found(4))
+    wanted = VALUE.format("    ", condition, read) + left
+    assert any(f"\n    {wanted}\n" in one for one in made)
+
+
+def test_reads_before_a_tensor_are_asked_for_both_ends() -> None:
+    below = replace(found(4), evidence={"tensor_bytes": 8, "address": -4})
+    text = ADD.replace("a[i]  # first", "a[i - 1] + a[i + 1]")
+    made = edits(text, below)
+    both = VALUE.format("    ", "i - 1 >= 0 and i - 1 < cute.size(a)", "a[i - 1]")
+    more = VALUE.format("    ", "i + 1 < cute.size(a)", "a[i + 1]").replace("value", "value_2")
+    assert any(f"    {both}x = value + a[i + 1]\n" in one for one in made)
+    assert any(f"    {both}{more}x = value + value_2\n" in one for one in made)
+    assert not any(" >= 0" in one for one in edits(text, found(4)))
+
+
+@pytest.mark.parametrize(
+    ("line", "header"),
+    [
+        ("for k in cutlass.range(4): c[i] = a[i]", "for k in cutlass.range(4):"),
+        ("if k > 0: c[i] = a[i]  # so", "if k > 0:"),
+    ],
+)
+def test_a_body_in_the_line_of_its_header_gets_lines_of_its_own(line: str, header: str) -> None:
+    first, *_ = edits(ADD.replace("x = a[i]  # first", line), found(4))
+    assert f"\n    {header}\n        if i < cute.size(a):\n            c[i] = a[i]" in first
+    assert edits(ADD.replace("x = a[i]  # first", f"{line.partition('  #')[0]}; z = 1"), found(4)) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["x = 0 if i > 4 else a[i]", "x = i < 4 and a[i] > 0", "return [a[k] for k in range(4)]"]
+)
+def test_what_may_not_be_evaluated_is_not_read_before(line: str) -> None:
+    assert not any("value = " in one for one in edits(ADD.replace("x = a[i]  # first", line), found(4)))
+
+
+def test_nothing_is_read_between_the_branches_of_a_condition() -> None:
+    branch = "if i > 4:\n        done(i)\n    elif a[i] > 0:\n        done(i)"
+    assert edits(ADD.replace("x = a[i]  # first", branch), found(6)) == []
+
+
 def test_a_line_of_another_file_or_of_no_statement_gets_none() -> None:
     assert edits(ADD, found(4, file="other.py")) == [] and edits(ADD, found(2)) == []
 
