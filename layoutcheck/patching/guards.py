@@ -18,7 +18,7 @@ from layoutcheck.patching.conditions import Condition, accesses, conditions, gua
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.program import Program
-from layoutcheck.patching.skipped import Statement, leaves, skippable
+from layoutcheck.patching.skipped import Statement, leaves, skippable, stays_in_block
 from layoutcheck.patching.state import BAD, Edited, Place, State
 from layoutcheck.sources.traced import KernelFinding, Trace
 from layoutcheck.syntax import spans
@@ -59,17 +59,25 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
         asked.setdefault(at.source.text_of(access), (access, made))
     every = sorted(asked.values(), key=lambda one: at.source.span_of(one[0]))
     lines = [line, *(_place(one)[1] for one in findings(trace) if _place(one)[0] == path)]
-    yield from _skipping(at, lines, every[:1]) if _is_simple(at.node) else ()
+    yield from _skipping(program, at, lines, every[:1]) if _is_simple(at.node) else ()
     yield from _apart(at, every) if not writes else ()
-    yield from _skipping(at, lines, every[1:]) if _is_simple(at.node) else ()
+    yield from _skipping(program, at, lines, every[1:]) if _is_simple(at.node) else ()
 
 
 def _skipping(
-    at: Statement, lines: Sequence[int], asked: Sequence[tuple[ast.Subscript, list[Condition]]]
+    program: Program,
+    at: Statement,
+    lines: Sequence[int],
+    asked: Sequence[tuple[ast.Subscript, list[Condition]]],
 ) -> Iterator[Way]:
-    """An `if` around all that leaves a tensor, or around one statement, which is done with 0 else."""
+    """An `if` around all that leaves a tensor, or around one statement, which is done with 0 else.
+
+    What shared memory or registers get is not left away: they would hold what nobody wrote.
+    """
     whole = skippable(at, [n for n, one in enumerate(at.suite) if leaves(one, lines)], lines)
     single = skippable(at, [at.suite.index(at.node)], lines)
+    if isinstance(at.node, ast.Assign) and stays_in_block(program, at):
+        whole = single = []
     for access, made in asked:
         zero = zeroed(at.node, access)
         for condition in made:

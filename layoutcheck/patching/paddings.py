@@ -26,7 +26,8 @@ from layoutcheck.syntax import argument_of, name_of, spans
 _LAYOUT_AT = {"allocate_tensor": 1, "get_tensor": 0, "make_tensor": 1}
 _SWIZZLE_AT = {"allocate_tensor": 3, "get_tensor": 1}
 _SIZES = {"alloc_smem": ("size_in_elems", 1), "allocate_array": ("num_elems", 1)}
-_SHARED = frozenset(("allocate", "allocate_tensor", "get_tensor", "data_ptr", "get_dyn_smem", *_SIZES))
+SHARED = frozenset(("allocate", "allocate_tensor", "get_tensor", "data_ptr", "get_dyn_smem", *_SIZES))
+"""Calls that give shared memory."""
 _PADS = (1, 2, 4, 8, 16)  # elements, of a type that is not known
 _WORD, _WIDEST = 32, 128  # bits
 _BITS = re.compile(r"[0-9]+")
@@ -255,7 +256,7 @@ def pitches(program: Program, path: str, line: int) -> Iterator[tuple[int, Candi
 
 def _is_shared(program: Program, site: Site) -> bool:
     """Whether an expression is made of a shared allocation."""
-    return any(name_of(one.call) in _SHARED for one in program.reached(site))
+    return any(name_of(one.call) in SHARED for one in program.reached(site))
 
 
 def _is_named(program: Program, site: Site) -> bool:

@@ -14,13 +14,15 @@ from typing import NamedTuple
 
 from layoutcheck.lint.scopes import Scope
 from layoutcheck.lint.source import Source
-from layoutcheck.patching.program import COPIES
+from layoutcheck.patching.paddings import SHARED
+from layoutcheck.patching.program import COPIES, Program, Site
 from layoutcheck.sources.mlir import each_once
 from layoutcheck.syntax import name_of, spans
 
 # Calls of many threads, and calls that do more than give a value.
 _TOGETHER = re.compile(r"sync|barrier|fence|arrive|wait|commit|gemm|reduc|shuffle|vote|match|elect")
 _ACTS = re.compile(r"atomic|^red|store|copy|print|fill")
+_REGISTERS = ("make_rmem_tensor", "make_fragment")
 _ENDS = (ast.Return, ast.Break, ast.Continue, ast.Yield)
 
 
@@ -48,6 +50,15 @@ def skippable(at: Statement, indices: Sequence[int], lines: Sequence[int]) -> li
     inner = [node for one in taken for node in ast.walk(one)]
     ends = any(isinstance(node, _ENDS) for node in inner)
     return [] if ends or _together(at, inner) or _loses(at, taken, lines) else taken
+
+
+def stays_in_block(program: Program, at: Statement) -> bool:
+    """Whether a statement stores elements of shared memory or registers, by what made their tensor."""
+    stored = (one for one in ast.walk(at.node) if isinstance(one, ast.Subscript))
+    kept = [one.value for one in stored if isinstance(one.ctx, ast.Store)]
+    made = (call for one in kept for call in program.reached(Site(at.source.path, one, at.scope)))
+    names = [name_of(one.call) for one in made]
+    return any(name in SHARED or name.startswith(_REGISTERS) for name in names)
 
 
 def _with_readers(at: Statement, first: int, last: int) -> list[ast.stmt]:

@@ -204,7 +204,7 @@ def kernel(turns):
     ("one", "wanted"),
     [
         (finding("LC501", "not-complete", place(4), place(4), cause="wait-count", pending=2, most=1),
-         ["arch.cp_async_wait_group((stages - 1) - 1)", "arch.cp_async_wait_group(1)"]),
+         ["arch.cp_async_wait_group(stages - 2)", "arch.cp_async_wait_group(1)"]),
         (finding("LC509", "barrier-shared", place(5), place(5), executing=[128, 128, 128]),
          ["arch.barrier(barrier_id=1, number_of_threads=128)",
           "arch.barrier(barrier_id=2, number_of_threads=64)"]),

@@ -56,9 +56,8 @@ class _Numbers:
         for source, call in self._at(_WAITS):
             for value in call.args[:1]:
                 text = source.text_of(value)
-                bound = text if text.isidentifier() or text.endswith(")") else f"({text})"
                 plain = isinstance(value, ast.Constant)
-                for new in ([] if plain else [f"{bound} - {pending - most}"]) + [str(most)]:
+                for new in ([] if plain else [_less(source, value, pending - most)]) + [str(most)]:
                     said = f"{name_of(call)}({new}), not {text}; no more than {most} later groups stay open"
                     yield _way(said, source, value, new)
 
@@ -258,6 +257,16 @@ def _side(source: Source, call: ast.Call) -> str:
 
 def _way(said: str, source: Source, value: ast.expr, new: str) -> tuple[str, Candidate]:
     return f"synchronise: {said}", (rewritten(source, value, new),)
+
+
+def _less(source: Source, value: ast.expr, by: int) -> str:
+    """An expression that is so much less: `STAGES - 2` for `STAGES - 1`."""
+    text = source.text_of(value)
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub):
+        last = source.text_of(value.right)
+        if last.isdigit():
+            return f"{source.text_of(value.left)} - {int(last) + by}"
+    return f"{text if text.isidentifier() or text.endswith(')') else f'({text})'} - {by}"
 
 
 def _arguments(call: ast.Call, keyword: str, other: str, position: int) -> list[ast.expr]:
