@@ -28,7 +28,7 @@ from layoutcheck.order.footprint import UNIT, operand
 from layoutcheck.order.never_written import unseen
 from layoutcheck.order.watched import BULK_KINDS, Event, Watched, for_all, lanes_of
 from layoutcheck.sources.mlir import Operation, without_locations
-from layoutcheck.sources.traced import LineUse, SharedReport, SharedUses
+from layoutcheck.sources.shared_uses import LineUse, SharedReport, SharedUses
 from layoutcheck.sources.traced_module import TracedModule
 
 _SHARED = ("smem", "dsmem", "generic")

@@ -19,7 +19,8 @@ from layoutcheck.patching.paddings import padded, pads, pitches, swizzled, tenso
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.search import short
 from layoutcheck.patching.state import Edited, Place, State
-from layoutcheck.sources.traced import KernelFinding, KernelPlace, SharedReport, SharedUses, Trace
+from layoutcheck.sources.shared_uses import SharedReport, SharedUses
+from layoutcheck.sources.traced import KernelFinding, KernelPlace, Trace
 
 Way: TypeAlias = tuple[str, Candidate]
 

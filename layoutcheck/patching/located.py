@@ -8,15 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from layoutcheck.sources.traced import (
-    ElementReport,
-    Frame,
-    KernelPlace,
-    OperandReport,
-    OrderReport,
-    SharedReport,
-    Trace,
-)
+from layoutcheck.sources.shared_uses import SharedReport
+from layoutcheck.sources.traced import ElementReport, Frame, KernelPlace, OperandReport, OrderReport, Trace
 
 _Told = TypeVar("_Told", OrderReport, ElementReport, OperandReport)
 

@@ -30,7 +30,7 @@ SHARED = frozenset(("allocate", "allocate_tensor", "get_tensor", "data_ptr", "ge
 """Calls that give shared memory."""
 _PADS = (1, 2, 4, 8, 16)  # elements, of a type that is not known
 _WORD, _WIDEST = 32, 128  # bits
-_BITS = re.compile(r"[0-9]+")
+_NUMBER = re.compile(r"[0-9]+")
 _FACTORS = re.compile(r"\w+|(?:\w+|\([\w +]+\))(?: \* (?:\w+|\([\w +]+\)))+")
 
 
@@ -100,7 +100,7 @@ def _element_bits(program: Program, made: Site) -> int:
     """The bits of an element, by its type's name; 0 where that is not known."""
     types = made.call.args[:1] if name_of(made.call) == "allocate_tensor" else []
     for site in (site for one in types for site in program.behind(replace(made, node=one))):
-        if isinstance(site.node, ast.Attribute) and (found := _BITS.search(site.node.attr)):
+        if isinstance(site.node, ast.Attribute) and (found := _NUMBER.search(site.node.attr)):
             return int(found[0])
     return 0
 
@@ -196,7 +196,7 @@ def _text(program: Program, site: Site) -> str:
 
 
 def _sum(text: str, pad: int) -> str:
-    return str(int(text) + pad) if text.isdigit() else f"{text} + {pad}"
+    return str(int(text) + pad) if _NUMBER.fullmatch(text) else f"{text} + {pad}"
 
 
 def _factor(text: str) -> str:

@@ -24,7 +24,8 @@ from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search
 from layoutcheck.patching.state import RANKS, Edited, State
 from layoutcheck.patching.strides import calls_at, respelled
 from layoutcheck.patching.views import views
-from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, SharedReport, Trace, TraceFailure
+from layoutcheck.sources.shared_uses import SharedReport
+from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
 from layoutcheck.syntax import name_of
 
 FAILED = ("raised", "killed", "uncompiled", "refused")

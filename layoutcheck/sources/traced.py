@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
@@ -237,28 +237,6 @@ class KernelFinding:
     evidence: dict[str, Any] = field(default_factory=dict, hash=False)
 
 
-class LineUse(NamedTuple):
-    """How many wavefronts or instructions (`what`) a line of the program takes in shared memory."""
-
-    file: str
-    line: int
-    what: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class SharedUses:
-    """What a kernel does with shared memory, whatever its places there; `problem` says why it is not known.
-
-    Two kernels of one `digest` are alike, and their reads find the same writes. `size` are their bytes.
-    """
-
-    lines: tuple[LineUse, ...] = ()
-    digest: str = ""
-    size: int = 0
-    problem: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class OrderReport:
     """What the check of one kernel's order came to. `problem` says why it was not checked, "" where it was.
@@ -280,13 +258,6 @@ class OrderReport:
     events: int = 0
     trips: tuple[int, ...] = ()
     seconds: float = field(default=0.0, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class SharedReport(OrderReport):
-    """The same with what the kernel does with shared memory, where that was asked for."""
-
-    uses: SharedUses = field(default_factory=SharedUses)
 
 
 @dataclass(frozen=True, slots=True)

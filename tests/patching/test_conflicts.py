@@ -12,16 +12,8 @@ from layoutcheck.patching.edit import apply
 from layoutcheck.patching.state import Edited, State
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import (
-    ElementReport,
-    Frame,
-    KernelFinding,
-    KernelPlace,
-    LineUse,
-    SharedReport,
-    SharedUses,
-    Trace,
-)
+from layoutcheck.sources.shared_uses import LineUse, SharedReport, SharedUses
+from layoutcheck.sources.traced import ElementReport, Frame, KernelFinding, KernelPlace, Trace
 from layoutcheck.tracing import Script, repaired
 from tests.patching.conflicted import CONFLICTED, allocated, program
 from tests.patching.simulated import block, compiled

@@ -7,6 +7,7 @@ threads and the number of a named barrier, the role and the stages of a pipeline
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from layoutcheck.lint.source import Source
@@ -264,7 +265,7 @@ def _less(source: Source, value: ast.expr, by: int) -> str:
     text = source.text_of(value)
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub):
         last = source.text_of(value.right)
-        if last.isdigit():
+        if re.fullmatch("[0-9]+", last):
             return f"{source.text_of(value.left)} - {int(last) + by}"
     return f"{text if text.isidentifier() or text.endswith(')') else f'({text})'} - {by}"
 
