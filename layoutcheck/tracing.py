@@ -31,6 +31,7 @@ from layoutcheck.errors import InputError, check_workers
 from layoutcheck.fixes import STRATEGIES
 from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
+from layoutcheck.lint.shadowed import with_shadowed
 from layoutcheck.order import check_module
 from layoutcheck.order.memory_map import MemoryMap, memory_maps
 from layoutcheck.order.uses import check_with_uses
@@ -82,6 +83,7 @@ def traced(script: Script, *, lowered: bool = True, order: bool = True, workers:
                 found = _supported(run_traced(replace(script, lowering=lowering, judges=judges)))
         except Terminated:
             found = unseen()
+    found = with_shadowed(found, [Path(script.cwd or "."), *map(Path, script.below())])
     if script.launch and not has_gpu() and not found.kernels:
         note = "there is no GPU here: --no-launch traces programs that need one"
         found = replace(found, notes=(*found.notes, note))

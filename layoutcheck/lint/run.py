@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from layoutcheck.lint import baseline, cases, files, leftovers, notebook
 from layoutcheck.lint import runs as running
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.programs import projects
 from layoutcheck.lint.result import Counts, Ran, Result, Sites
 from layoutcheck.lint.suppressions import Suppressions
 from layoutcheck.processors import processors
@@ -147,7 +148,9 @@ def _trace(
         store.save()
     from layoutcheck.lint.shadowed import with_shadowed  # loads what a trace is, which reading does not need
 
-    traced = [with_shadowed(run, settings.root) for run in traced]
+    below = projects(settings.root, map(settings.inside, listed))
+    folders = [settings.root, *(settings.root / each for each in below)]
+    traced = [replace(run, trace=with_shadowed(run.trace, folders)) for run in traced]
     notes += dict.fromkeys(note for run in traced for note in run.trace.notes)
     silent = [_silent(run) for run in traced if _is_silent(run)]
     if silent:

@@ -14,7 +14,6 @@ from layoutcheck import settings
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.lint.analyse import analyse
-from layoutcheck.lint.cases import CaseRun, RegisteredCase
 from layoutcheck.lint.run import _never_built, lint
 from layoutcheck.lint.shadowed import with_shadowed
 from layoutcheck.lint.sites import sites
@@ -498,6 +497,7 @@ def test_a_file_of_which_no_kernel_was_seen_is_told(more: str, built: set[str], 
     [
         ("pkg/k.py", "import cute", True),
         ("src/pkg/k.py", "import cute # other", True),
+        ("part/python/pkg/k.py", "import cute # of a project below the root", True),
         ("pkg/k.py", "import cute\n", False),  # what is installed is the same
         ("pkg/k.py", "import numpy", False),
         ("k.py", "import cute", False),
@@ -508,8 +508,8 @@ def test_an_installed_package_in_place_of_the_checkout_is_not_seen(repo, own, te
     for path, words in ((installed, "import cute\n"), (repo / own, text)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(words)
-    case = RegisteredCase("a.py", "", 1, "a.py", "sm_90a", command=("a.py",))
-    run = CaseRun(case, Trace(imported=(str(installed), str(repo / own))))
-    failures = with_shadowed(run, repo).trace.failures
+    trace, below = Trace(imported=(str(installed), str(repo / own))), own.startswith("part/")
+    failures = with_shadowed(trace, [repo, repo / "part"]).failures
     assert [one.kind for one in failures] == ["shadowed"] * told
     assert all(one.message.startswith(f"{own} was not run: {installed} was") for one in failures)
+    assert all(one.message.endswith(f" {own.partition('/')[0]} mends it") == below for one in failures)
