@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -131,7 +132,21 @@ class Called:
         self._used: set[str] = set()
         self._meant: set[int] = set()  # functions and classes that are used as such, not by a name alone
         self._runs: set[int] = set()
-        self._follow(path for path in self._files if path in run | asked or _of_all(path))
+        self._programs = {path for path in self._files if path in run | asked}
+        self._each: dict[str, set[int]] = {}  # what runs of a program alone
+        self._follow(self._programs)
+
+    def reaches(self, program: str, path: str, line: int) -> bool:
+        """Whether a program may run the functions around a line, as far as names tell."""
+        if program not in self._each and program in self._programs:
+            alone = copy(self)
+            alone._used, alone._meant, alone._runs = set(), set(), set()
+            alone._follow([program])
+            self._each[program] = alone._runs
+        runs = self._each.get(program, set())
+        return path in self._files and all(
+            id(one) in runs for one in [self._files[path], *self._around(path, line)]
+        )
 
     def uncalled(self, path: str, line: int) -> str:
         """The outermost function around a line that nothing calls; "" for none, or where it is not known."""
@@ -156,7 +171,8 @@ class Called:
         return found
 
     def _follow(self, programs: Iterable[str]) -> None:
-        waiting, known = [self._files[path] for path in programs], set[str]()
+        begun = [*programs, *filter(_of_all, self._files)]
+        waiting, known = [self._files[path] for path in begun], set[str]()
         while waiting:
             scope = waiting.pop()
             if id(scope) in self._runs:

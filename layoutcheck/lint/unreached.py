@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from layoutcheck.digits import many
 from layoutcheck.dsl.called import MEASURED
@@ -74,7 +75,7 @@ def reasons(
             if name or path not in sources:
                 _add(out.uncalled, f"{path}:{name}" if name else path, line)
                 continue
-            why = told.why(path, known.around(path, line))
+            why = told.why(path, known.around(path, line), partial(known.reaches, path=path, line=line))
             if (path, line) not in unseen and any((path, one) in built for one in known.span(path, line)):
                 if why in _TO_THE_END:
                     _add(out.untaken, path, line)
@@ -98,8 +99,13 @@ class _Runs:
             for file in {run.case.path, *map(shown, run.trace.imported)}:
                 self._by_file.setdefault(file, []).append(run)
 
-    def why(self, path: str, around: Sequence[tuple[str, range]]) -> str:
-        """The reason of a site in these functions and classes, from the outside."""
+    def why(
+        self, path: str, around: Sequence[tuple[str, range]], reaches: Callable[[str], bool] = lambda _: True
+    ) -> str:
+        """The reason of a site in these functions and classes, from the outside.
+
+        Programs that `reaches` names have the word, if there are any.
+        """
         lines = around[0][1] if around else range(0)
         for run in self.runs:
             for one in run.trace.failures:
@@ -107,9 +113,10 @@ class _Runs:
                     refused = one.kind in UNCOMPILED
                     said = "the DSL refuses its kernel" if refused else f"{run.case.name} failed in it"
                     return f"{said}: {_words(one)} (line {one.where.line})"
-        importing = sorted(
-            self._by_file.get(path, []), key=lambda run: (_apart(path, run.case.path), not _late(run))
-        )
+        near = sorted(self.runs, key=lambda run: (_apart(path, run.case.path), not _late(run)))
+        known = {id(run) for run in self._by_file.get(path, ())}
+        importing = [run for run in near if (id(run) in known or _of_the_run(run)) and reaches(run.case.path)]
+        importing = importing or [run for run in near if id(run) in known]
         if not importing:
             return self._not_imported()
         other = _other_arch(f"{path} {' '.join(name for name, _ in around)}", importing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -133,9 +134,33 @@ def test_names_of_architectures(name: str, said: str) -> None:
 
 def test_a_file_that_no_program_imported(folder: Path) -> None:
     lost = Trace(failures=(TraceFailure("test", "ModuleNotFoundError: No module named 'native'"),))
-    built = Trace(failures=lost.failures, kernels=(Kernel("k", "sm_90a", 1),))
+    assert told(lost) == "test_it.py failed: ModuleNotFoundError: No module named 'native'"
+    runs = [CaseRun(RegisteredCase("far.py", "", 1, f"far.py {n}", "sm_90a"), lost) for n in range(2)]
+    built = replace(runs[0], trace=replace(lost, kernels=(Kernel("k", "sm_90a", 1),)))
     first = "no program imported its file"
-    assert told(built) == first
-    assert told(lost, lost) == (
-        f"{first}; test_it.py and 1 more failed before: ModuleNotFoundError: No module named 'native'"
+    assert _Runs([built]).why("kernels.py", [], lambda _: False) == first
+    assert _Runs(runs).why("kernels.py", [], lambda _: False) == (
+        f"{first}; far.py 0 and 1 more failed before: ModuleNotFoundError: No module named 'native'"
     )
+
+
+def test_the_program_that_would_reach_it_has_the_word(folder: Path) -> None:
+    """One that imports the file and uses nothing of it says less, though it is nearer and fails, too."""
+    (folder / "deep").mkdir()
+    (folder / "deep" / "uses.py").write_text("import kernels\nkernels.Gemm().load()\n")
+    (folder / "imports.py").write_text("import kernels\nkernels.sm90_epilogue()\n")
+    paths = ("imports.py", "deep/uses.py")
+    cases = [RegisteredCase(one, "", 1, one, "sm_90a", command=(one,)) for one in paths]
+    words = TraceFailure("raised", "the near one"), TraceFailure("exited", "it needs arguments")
+    imported = (str(folder / "kernels.py"),), ()
+    runs = [
+        CaseRun(case, Trace(failures=(one,), imported=files))
+        for case, one, files in zip(cases, words, imported, strict=True)
+    ]
+    found = reasons({"kernels.py": [3, 8]}, set(), cases, set(), ["kernels.py", *paths], runs)
+    assert found.because == {
+        "kernels.py": {
+            "deep/uses.py failed: it needs arguments": (3,),
+            "imports.py failed: the near one": (8,),
+        }
+    }
