@@ -106,12 +106,16 @@ def judged_in_modes(
         for tag in left - there.unfinished.keys()
         if isinstance(one := found[tag], Judged)
     }
+
+    def every(key: tuple[int, int]) -> list[Moved]:
+        return [each for _, others in strays.values() for each in others.get(key, ())]
+
     for tag, (faults, moved) in strays.items():
         one = found[tag]
         assert isinstance(one, Judged)
+        together = {key: _together(parted[key[1]], moved[key], every(key)) for key in dict(faults)}
         for key, fault in faults:
-            every = [each for _, others in strays.values() for each in others.get(key, ())]
-            if _together(parted[key[1]], moved[key], every):
+            if together[key]:
                 continue
             if fault.side == "src":
                 one.strays = one.strays or fault
