@@ -33,7 +33,7 @@ from tests.lowering import SharedLowering
 __all__ = ["traced_in_forks"]
 
 KERNELS = """
-import sys
+import unittest
 import cutlass
 import pytest
 from cutlass import cute
@@ -59,6 +59,12 @@ def behind(a: cute.Tensor):
 @cute.jit
 def own(a: cute.Tensor):
     raise ValueError("head dimension 4 is not supported")
+@cute.kernel
+def without_a_name(a: cute.Tensor):
+    cute.copy(cute.no_such_name, a, a)
+@cute.jit
+def broken(a: cute.Tensor):
+    without_a_name(a).launch(grid=[1, 1, 1], block=[1, 1, 1])
 def view():
     return make_fake_tensor(cutlass.Float32, (4,), stride=(1,), assumed_align=16)
 def test_refused():
@@ -67,6 +73,26 @@ def test_refused_as_expected():
     with pytest.raises(TypeError):
         cute.compile(refused, view())
     cute.compile(fine, view())
+def swallowed(function):
+    try:
+        cute.compile(function, view())
+    except Exception:
+        return
+def test_swallowed():
+    swallowed(broken)
+def test_refused_by_the_program_itself():
+    swallowed(own)
+def test_skipped_behind_it():
+    try:
+        cute.compile(broken, view())
+    except Exception:
+        pytest.skip("not here")
+class TestExpected(unittest.TestCase):
+    def test_it(self):
+        with self.assertRaises(Exception):
+            cute.compile(broken, view())
+        with pytest.raises(Exception):
+            cute.compile(broken, view())
 def test_result():
     cute.compile(fine, view())()
     assert 0 == 1
@@ -155,6 +181,7 @@ def test_a_suite_that_cannot_be_imported(tmp_path: Path) -> None:
 def test_a_suite(folder: Path) -> None:
     """A test that failed before it launched anything hides kernels; one that failed after it had does not.
 
+    So does one that goes on behind a build that failed, unless it expects that or refuses it itself.
     It goes on behind its own assertions, also where a fixture launches, for all tests that take it, and
     not for ever.
     """
@@ -162,7 +189,13 @@ def test_a_suite(folder: Path) -> None:
         "-m", ["pytest", "-W", "error", "-q", "-p", "no:cacheprovider", "test_kernels.py"], launch=False,
         arch="sm_90a", timeout_s=100, cwd=str(folder),
     )  # fmt: skip
-    said = {one.message.partition(":")[2].lstrip(":").partition(":")[0]: one for one in found.failures}
+    (caught,) = [one for one in found.failures if one.kind == "caught"]
+    assert caught.where is not None and KERNELS.splitlines()[caught.where.line - 1].endswith(
+        "no_such_name, a, a)"
+    )
+    assert "no_such_name" in caught.message and "went on behind a build that failed" in caught.message
+    others = [one for one in found.failures if one is not caught]
+    said = {one.message.partition(":")[2].lstrip(":").partition(":")[0]: one for one in others}
     assert {name: one.kind for name, one in said.items()} == {
         "test_refused": "uncompiled", "test_early": "test", "test_own": "test",
     }  # fmt: skip

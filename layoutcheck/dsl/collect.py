@@ -246,6 +246,11 @@ class Collector:
             self.outcomes.exception(event)
         elif kind == "test":
             self.outcomes.test(event)
+            self.outcomes.settle(event)
+        elif kind == "unbuilt":
+            self.outcomes.unbuilt(event)
+        elif kind == "expected":
+            self.outcomes.settle(event)
         elif kind == "session":
             self.sessions[event["pid"]] = event["over"]
         elif kind == "tests":

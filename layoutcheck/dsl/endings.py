@@ -35,14 +35,21 @@ def watch_exit(tell: Callable[[bool], None]) -> None:
 
 def watch_threads(tell: Tell) -> None:
     """Call `tell` with what a thread raises, or a process of `multiprocessing`, which both have to handle."""
-    said = threading.excepthook
+    make = threading._make_invoke_excepthook  # type: ignore[attr-defined]
 
-    def excepthook(given: Any) -> None:
-        if given.exc_value is not None and not isinstance(given.exc_value, SystemExit):
-            tell(given.exc_value)
-        said(given)
+    def made() -> Callable[[threading.Thread], None]:
+        """What a thread does with an exception, whoever has set `threading.excepthook` (pytest does)."""
+        invoke = make()
 
-    threading.excepthook = excepthook
+        def invoke_excepthook(thread: threading.Thread) -> None:
+            error = sys.exc_info()[1]
+            if error is not None and not isinstance(error, SystemExit):
+                tell(error)
+            invoke(thread)
+
+        return invoke_excepthook
+
+    threading._make_invoke_excepthook = made  # type: ignore[attr-defined]
     when_imported("multiprocessing.process", lambda module: _watch_process(module.BaseProcess, tell))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -27,10 +27,15 @@ FUNCTIONS = "_pytest.python"
 
 Tell = Callable[..., None]  # (test, exception, launches skipped in it[, whether it went on])
 Skip = Callable[[Sequence[str], str], None]  # (tests, reason)
+Expect = Callable[[BaseException], None]
 
 _DESELECTED = "deselected by pytest's settings or by a conftest.py"
 _UNREPORTED = "a hook of pytest's took it, and nothing was reported of it"
 _TAKEN = "a hook of pytest's stands for the call of its function"
+_EXPECTING = (  # modules, and their classes whose `with` takes an exception away
+    ("_pytest.raises", "RaisesExc"), ("_pytest.python_api", "RaisesContext"),
+    ("unittest.case", "_AssertRaisesContext"),
+)  # fmt: skip
 _AGAIN = "rerun"  # what pytest-rerunfailures makes of a report: the next one counts
 _SKIPS = ("Skipped", "SkipTest")  # of pytest and of unittest
 _caught: list[BaseException] = []  # the last one, which pytest leaves in `sys.last_value`
@@ -47,7 +52,7 @@ class _Raised:
     launches: int
     report: Any
 
-    def settle(self, tell: Tell, skip: Skip) -> None:
+    def settle(self, tell: Tell, skip: Skip, expect: Expect) -> None:
         expected = getattr(self.report, "wasxfail", None)
         if self.report.outcome == _AGAIN:
             return
@@ -55,6 +60,7 @@ class _Raised:
             tell(self.test, self.error, self.launches)
         else:
             skip([self.test], str(self.error) if expected is None else f"xfail {expected}".strip())
+            expect(self.error)
 
 
 def caught(error: BaseException) -> bool:
@@ -62,19 +68,21 @@ def caught(error: BaseException) -> bool:
     return any(one is error for one in _caught)
 
 
-def watch_tests(tell: Tell, skip: Skip) -> None:
+def watch_tests(tell: Tell, skip: Skip, expect: Expect) -> None:
     """Call `tell(test, exception, launches skipped in it)` for every test that fails, from here on.
 
     With True behind these for one that went on behind an assertion (`passed_over`).
     `skip(tests, reason)` is called for what is skipped, deselected or expected to fail; a test is "" if
-    its whole file is skipped.
+    its whole file is skipped. `expect(exception)` is called for what a test says that it expects.
     """
-    when_imported(REPORTS, lambda module: _watch_reports(module.TestReport, tell, skip))
+    for module, name in _EXPECTING:
+        when_imported(module, partial(_watch_expected, name=name, expect=expect))
+    when_imported(REPORTS, lambda module: _watch_reports(module.TestReport, tell, skip, expect))
     when_imported(RUNNER, lambda module: _watch_calls(module.CallInfo, tell, skip))
     when_imported(FIXTURES, lambda module: _watch_fixtures(module.FixtureDef))
     when_imported(FUNCTIONS, lambda module: _watch_functions(module, skip))
     when_imported(REWRITER, lambda module: _say_nothing_of_us(module.AssertionRewritingHook))
-    when_imported(MAIN, lambda module: _around(module, lambda: _settle(tell, skip)))
+    when_imported(MAIN, lambda module: _around(module, lambda: _settle(tell, skip, expect)))
     when_imported(MAIN, lambda module: _watch_selection(module.Session, skip))
     when_imported(MAIN, lambda module: _watch_loop(module, skip))
 
@@ -106,9 +114,9 @@ def watch_session(tell: Callable[[bool], None], whole: bool) -> None:
     when_imported(MAIN, watch)
 
 
-def _settle(tell: Tell, skip: Skip) -> None:
+def _settle(tell: Tell, skip: Skip, expect: Expect) -> None:
     while _unsettled:
-        _unsettled.pop(0).settle(tell, skip)
+        _unsettled.pop(0).settle(tell, skip, expect)
 
 
 def _around(module: Any, after: Callable[[], None]) -> None:
@@ -124,12 +132,28 @@ def _around(module: Any, after: Callable[[], None]) -> None:
     module._main = _main
 
 
-def _watch_reports(report: Any, tell: Tell, skip: Skip) -> None:
+def _watch_expected(module: Any, name: str, expect: Expect) -> None:
+    """What `pytest.raises` and `assertRaises` take away is meant to be raised."""
+    owner = getattr(module, name, None)
+    if owner is None:  # of another version
+        return
+    leave = owner.__exit__
+
+    def __exit__(self: Any, kind: Any, error: Any, trace: Any) -> Any:  # noqa: N807
+        taken = leave(self, kind, error, trace)
+        if taken and error is not None:
+            expect(error)
+        return taken
+
+    owner.__exit__ = __exit__
+
+
+def _watch_reports(report: Any, tell: Tell, skip: Skip, expect: Expect) -> None:
     make = report.from_item_and_call.__func__
 
     def from_item_and_call(cls: Any, item: Any, call: Any) -> Any:
         if call.when == "setup":  # of the next one
-            _settle(tell, skip)
+            _settle(tell, skip, expect)
         made = make(cls, item, call)
         if call.when == "teardown":
             Escaped.forget()

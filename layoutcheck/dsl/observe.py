@@ -80,7 +80,14 @@ class Unsupported:
     message: str
 
 
-Event: TypeAlias = "Built | Called | Loaded | Unsupported"
+@dataclass(frozen=True, slots=True)
+class Unbuilt:
+    """A build that an exception ended before there was a module: a program may go on behind it."""
+
+    error: Exception
+
+
+Event: TypeAlias = "Built | Called | Loaded | Unbuilt | Unsupported"
 Record = Callable[[Event], None]
 Change = Callable[[Any, str], None]
 
@@ -199,6 +206,11 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
                 return NotLaunched(told)
             NotLaunched.calls += 1
             return None
+        except Exception as error:
+            if _building.get()[0] is None and NotLaunched.building == 1:
+                with contextlib.suppress(Exception):
+                    record(Unbuilt(error))
+            raise
         finally:
             NotLaunched.building -= 1
             _stopping.reset(token)

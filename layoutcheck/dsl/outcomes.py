@@ -18,6 +18,7 @@ _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
 # MLIR's, before its words.
 _PLACED = re.compile(r'"[^"\n]{1,400}"\("[^"\n]{1,400}":[0-9:]+(?: to [0-9:]+)?\): ')
+_INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
 TIME_UP = "time is up"  # ends what is said of kernels that were built, and not judged in full
 ENDED_AT = "the script ended"  # begins a note: more would have run
 WENT_ON, FOR_WANT = "went on behind an assertion that fails", "for want of what a kernel computes"
@@ -46,6 +47,8 @@ class Outcomes:
         self._aside: list[TraceFailure] = []  # what threads and other processes raised
         self._notes: dict[str, None] = {}
         self._loaded: dict[str, int] = {}
+        self._unbuilt: dict[str, TraceFailure] = {}  # builds that failed, by their marks
+        self._settled: set[str] = set()  # those that something tells of
         self._refused = 0
 
     def fail(self, failure: TraceFailure, place: int = sys.maxsize) -> None:
@@ -67,9 +70,22 @@ class Outcomes:
         for test in tests:
             self.skipped.setdefault(test, said)
 
+    def unbuilt(self, event: dict[str, Any]) -> None:
+        """A build that failed. If nothing tells of it, the program has gone on behind it."""
+        said = f"{event['type']}: {cut(_PLACED.sub('', _first_line(plain(event['message']))), _MOST)}"
+        failure = TraceFailure(
+            "caught", f"the program went on behind a build that failed: {said}", _where(event)
+        )
+        self._unbuilt.update(dict.fromkeys(event["builds"], failure))
+
+    def settle(self, event: dict[str, Any]) -> None:
+        """An event that tells of builds that failed, or says that they are meant to."""
+        self._settled.update(event.get("builds", ()))
+
     def loaded(self, path: str, place: int) -> None:
-        """A compiled file that the program loaded in place of a build."""
-        self._loaded.setdefault(path, place)
+        """A compiled file that the program loaded in place of a build; of a package it is none of its own."""
+        if not _INSTALLED.search(path):
+            self._loaded.setdefault(path, place)
 
     def leave(self, event: dict[str, Any]) -> None:
         """The process that `os._exit` ended."""
@@ -121,6 +137,8 @@ class Outcomes:
         if aside and (event["launches_skipped"] or event["where"] is None or event["refused"]):
             return
         self.raised |= not aside
+        if not aside:
+            self.settle(event)
         said = plain(event["message"]).strip()
         message = f"{event['type']}: {_PLACED.sub('', _EXCERPT.sub('', said))}"
         where = _where(event)
@@ -144,14 +162,18 @@ class Outcomes:
             self.fail(TraceFailure("raised", message, where), event.get("at", -1))
 
     def failures(self, in_tests: bool, any_kernel: bool) -> Iterator[TraceFailure]:
-        """All of them, in order; `in_tests` if pytest looks itself at what becomes of what it starts."""
+        """All of them, in order; `in_tests` if a test that fails may tell of what it starts."""
         yield from (one for _, one in sorted(self._failures, key=itemgetter(0)))
         for (kind, where, message), tests in self.tests.items():
             if kind not in _NOTED:
                 more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
                 yield TraceFailure(kind, f"{tests[0]}{more}: {message}", where)
-        if not in_tests and not self.raised:
+        if not self.raised and not (in_tests and self.tests):
             yield from self._aside
+        caught = (one for mark, one in self._unbuilt.items() if mark not in self._settled)
+        yield from dict.fromkeys(caught)
+        if self._loaded:
+            yield TraceFailure("loaded", self._said_of_loaded())
         wanting = [reason for reason in self.skipped.values() if reason.startswith(_NOT_IMPORTED)]
         if wanting and not any_kernel:
             were = f"{len(self.skipped)} tests were" if len(self.skipped) > 1 else "a test was"
@@ -165,11 +187,11 @@ class Outcomes:
             if alike:
                 (_, _, message), (test, *_) = next(iter(alike.items()))
                 yield f"{many(sum(map(len, alike.values())), 'test')} {became}, such as {test}: {message}"
-        if self._loaded:
-            count, first = len(self._loaded), min(self._loaded, key=lambda path: self._loaded[path])
-            files = f"{count} compiled file{'s' * (count != 1)}, such as {first}, not traced: "
-            cache = "loaded from a cache? Empty it, or turn it off (QUACK_CACHE_ENABLED=0)"
-            yield files + cache
+
+    def _said_of_loaded(self) -> str:
+        count, first = len(self._loaded), min(self._loaded, key=lambda path: self._loaded[path])
+        files = f"{count} compiled file{'s' * (count != 1)}, such as {first}, not traced: "
+        return f"{files}loaded from a cache? Empty it, or turn it off (QUACK_CACHE_ENABLED=0)"
 
 
 def _where(event: dict[str, Any]) -> Frame | None:

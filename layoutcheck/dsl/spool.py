@@ -28,7 +28,7 @@ from typing import Any
 from layoutcheck.dsl.choices import give_choices
 from layoutcheck.dsl.endings import pass_on, watch_exit, watch_isolated, watch_threads
 from layoutcheck.dsl.failed_tests import caught, watch_session, watch_tests
-from layoutcheck.dsl.observe import INTERNAL, Built, Event, NotLaunched, watch
+from layoutcheck.dsl.observe import INTERNAL, Built, Event, NotLaunched, Unbuilt, watch
 from layoutcheck.dsl.passed_over import Passed, pass_over
 from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.shares import FOLDER as TAKEN
@@ -44,6 +44,8 @@ FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
 MAX_MESSAGE = 4000
 _MOST_BYTES = 1 << 30  # of an event
 _PR_SET_PDEATHSIG = 1
+_MARK = "layoutcheck_build"  # an attribute of an exception
+_REFUSING = ("raise ", "assert ")  # begins a line by which a program refuses what it is asked for
 _count = itertools.count()
 _named = set[str]()  # imported files that were written
 _watching = contextlib.ExitStack()  # never left: the trace ends with the process
@@ -138,6 +140,7 @@ def _watch_tests(folder: str, whole: bool, first: bool, own: Sequence[Path]) -> 
     watch_tests(
         partial(_test, folder),
         lambda tests, reason: write(folder, {"kind": "skip", "tests": tests, "reason": reason[:MAX_MESSAGE]}),
+        lambda error: write(folder, {"kind": "expected", "builds": _builds(error)}),
     )
     watch_session(lambda over: write(folder, {"kind": "session", "over": over}), whole)
     if not whole:
@@ -161,10 +164,27 @@ def _test(folder: str, test: str, error: BaseException, launches: int, went_on: 
 
 
 def _record(folder: str, event: Event) -> None:
+    if isinstance(event, Unbuilt):
+        _unbuilt(folder, event.error)
+        return
     if isinstance(event, Built):
         Passed.built(event.text)
     write(folder, as_dict(event))
     _imports(folder)  # now: a process that calls `os._exit`, as a forked child does, has no last word
+
+
+def _unbuilt(folder: str, error: Exception) -> None:
+    """Leave word of a build that failed, unless the program itself refuses it; mark the exception with it."""
+    last = traceback.extract_tb(_chain(error)[-1].__traceback__)[-1:]
+    if any(not in_library(f.filename) and (f.line or "").startswith(_REFUSING) for f in last):
+        return
+    error.__dict__[_MARK] = f"{os.getpid()}-{next(_count)}"
+    write(folder, {"kind": "unbuilt", **raised(error)})
+
+
+def _builds(error: BaseException) -> list[str]:
+    """The builds that failed of which an exception tells."""
+    return [one.__dict__[_MARK] for one in _chain(error) if _MARK in one.__dict__]
 
 
 def _imports(folder: str) -> None:
@@ -226,6 +246,19 @@ def died_at(folder: str | Path, pid: int) -> dict[str, Any] | None:
     return None
 
 
+def crashed(folder: str | Path) -> dict[str, Any] | None:
+    """The innermost place that is the user's where a signal ended any process of a run, as `died_at`.
+
+    With no line where that is not known; None where no process died so.
+    """
+    for path in Path(folder).glob("stack-*"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_size:
+                number = int(path.name.partition("-")[2])
+                return died_at(folder, number) or {"file": "", "line": 0, "function": ""}
+    return None
+
+
 def imported() -> list[str]:
     """The files of every module that this process has imported."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
@@ -235,7 +268,7 @@ def imported() -> list[str]:
 def raised(error: BaseException) -> dict[str, Any]:
     """An exception as an event: its message, and the innermost place in it that is the user's."""
     every = traceback.extract_tb(error.__traceback__)
-    first = _first_cause(error)
+    first = _chain(error)[-1]
     frames = [f for f in every if not in_library(f.filename)]
     where = None
     if frames:
@@ -257,18 +290,19 @@ def raised(error: BaseException) -> dict[str, Any]:
         "refused": refused,
         "compiling": compiling([*every, *traceback.extract_tb(first.__traceback__)]),
         "launches_skipped": NotLaunched.calls,
+        "builds": _builds(error),
     }
 
 
-def _first_cause(error: BaseException) -> BaseException:
-    """The exception that it all began with."""
-    seen = {id(error)}
+def _chain(error: BaseException) -> list[BaseException]:
+    """An exception, what it was raised for, and so on to the one that it all began with."""
+    found = [error]
     while (cause := getattr(error, "cause", None) or error.__cause__ or error.__context__) is not None:
-        if not isinstance(cause, BaseException) or id(cause) in seen:
+        if not isinstance(cause, BaseException) or any(one is cause for one in found):
             break
-        seen.add(id(cause))
+        found.append(cause)
         error = cause
-    return error
+    return found
 
 
 def compiling(frames: Sequence[traceback.FrameSummary]) -> bool:

@@ -244,6 +244,9 @@ def _run(command: list[str], script: Script) -> Trace:
         ran = (one for one in (process, *helpers.processes) if collector.sharing.get(one.pid) != OTHERS)
         endings = (_ending(one, limit, collector, folder, suite) for one in ran)
         ending = next(filter(None, endings), None)
+        if ending is None and (at := spool.crashed(folder)) is not None:
+            said = "a process that it started died of a signal"
+            ending = TraceFailure("killed", said, Frame(**at) if at["file"] else None)
         if ending is None and helpers.processes and helpers.left:
             ending = TraceFailure("exited", f"not run: {many(helpers.left, 'test')}")
         return collector.trace(ending)

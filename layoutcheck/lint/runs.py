@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from layoutcheck.sources.traced import Trace
 
 _MOST_LOG_BYTES = 64 << 20  # that a program may leave on the disk
-_LASTING = frozenset(("test", "refused", "uncompiled", "missing"))  # failures of the program itself
+_LASTING = frozenset(("test", "refused", "uncompiled", "missing", "caught"))  # failures of the program itself
 _NO_ARGUMENTS = "the following arguments are required"  # argparse's words
 _LOOK_SECONDS = 0.5
 _GRACE_SECONDS = 25.0  # between SIGTERM and the end of what still runs: 1 on an idle machine

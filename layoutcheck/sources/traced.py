@@ -323,9 +323,11 @@ class TraceFailure:
     module that is not there, without which the script went on), "exited" (a status that is not 0),
     "timeout", "killed" (a signal, such as the SIGABRT of a compiler that dies), "test" (a test failed before
     it launched a kernel), "refused" (the verifier refuses an operation that is not a copy), "uncompiled"
-    (the compiler refuses a kernel, or dies of it), "unjudged" (a kernel that layoutcheck itself failed on,
-    or the process that judged it), "ended" (the whole run was asked to end), "shadowed" (installed files
-    ran in place of the repository's) or "unsupported" (a DSL that cannot be traced).
+    (the compiler refuses a kernel, or dies of it), "caught" (a build failed before there was a kernel to
+    see, and the program went on), "loaded" (a compiled file took the place of a build), "unjudged" (a
+    kernel that layoutcheck itself failed on, or the process that judged it), "ended" (the whole run was
+    asked to end), "shadowed" (installed files ran in place of the repository's) or "unsupported" (a DSL
+    that cannot be traced).
     """
 
     kind: str

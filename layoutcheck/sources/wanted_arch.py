@@ -11,7 +11,7 @@ from layoutcheck.sources.traced import UNCOMPILED, Trace
 _REFUSED = re.compile(r"expects arch to be (?:one of \[[^\]]*?)?(?:[\w.]*\.)?(sm_[0-9]+[af]?)")
 _SKIPPED = re.compile(r"\bsm[_ ]?(9|10|11|12)([0-9])a?\b", re.IGNORECASE)  # a test's reason
 _NAMES = {"hopper": "sm_90a", "blackwell": "sm_100a"}
-_OF_THE_ARCH = (*UNCOMPILED, "raised", "test")  # kinds of failures
+_OF_THE_ARCH = (*UNCOMPILED, "raised", "test", "caught")  # kinds of failures
 
 
 def wanted_arch(said: str) -> str:

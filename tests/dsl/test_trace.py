@@ -249,8 +249,9 @@ def test_a_process_that_dies_loses_nothing_seen_before(folder: Path) -> None:
 
 @pytest.mark.usefixtures("forked")
 def test_kernels_that_come_from_a_cache_are_said_to_be_missing(folder: Path) -> None:
-    (note,) = traced(folder, "load").notes
-    assert note.startswith("1 compiled file, such as cached/kernel.o, not traced")
+    (failure,) = traced(folder, "load").failures
+    assert failure.kind == "loaded"
+    assert failure.message.startswith("1 compiled file, such as cached/kernel.o, not traced")
 
 
 def test_a_script_that_hangs_is_ended(folder: Path) -> None:

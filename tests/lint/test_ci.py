@@ -545,6 +545,8 @@ _ASIDE = "in a thread or process that it started"
         ("subprocess.run([sys.executable, 'fails.py'])", [_ASIDE]),
         ("subprocess.run([sys.executable, 'fails.py'], env={})", [_ASIDE]),
         ("subprocess.run([sys.executable, '-c', 'import nothing_here'])", []),  # a question
+        ("subprocess.run([sys.executable, '-c', 'import ctypes; ctypes.string_at(0)'])",
+         ["a process that it started died of a signal"]),
         ("os._exit(0)", []),
     ],
 )  # fmt: skip
@@ -556,6 +558,17 @@ def test_what_a_script_starts_is_not_forgotten(tmp_path: Path, body: str, told: 
     )
     found = trace_script("s.py", launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60)
     assert [one.message.partition(":")[0] for one in found.failures] == told
+
+
+@pytest.mark.parametrize("other", ["...", "raise KeyError"])
+def test_what_a_test_starts_is_not_forgotten(tmp_path: Path, other: str) -> None:
+    """Where a test fails, that may be why."""
+    body = "def test_a():\n    t = threading.Thread(target=fail); t.start(); t.join()\n"
+    text = f"import threading\ndef fail(): raise LookupError\n{body}def test_b(): {other}\n"
+    (failure,) = suite(tmp_path, text).failures
+    assert (failure.kind, _ASIDE in failure.message) == (
+        ("raised", True) if other == "..." else ("test", False)
+    )
 
 
 def test_a_python_that_cannot_be_watched_is_named(tmp_path: Path) -> None:
