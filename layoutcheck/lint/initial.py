@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from layoutcheck.errors import InputError
@@ -36,6 +37,7 @@ _NVCC = re.compile(rb"\bCUDAExtension\b|\bnvcc\b")
 _TORCH = re.compile(rb"^\s*(import|from) torch\b", re.MULTILINE)
 _MAIN = ("sm_90a", "sm_100a")  # each architecture takes the whole time again: these, where there are any
 _LINE = 100
+_LEAST = re.compile(r">=?\s*3\.([0-9]{1,3})")  # of `requires-python`
 _EXTRAS = ("test", "tests", "testing", "dev")
 _REQUIREMENTS = ("requirements.txt", "requirements-test.txt", "requirements-dev.txt")
 _MINUTES = 60  # of a job
@@ -176,7 +178,7 @@ def _workflow(root: Path, packages: Sequence[str], torch: bool, requirement: str
         "    steps:",
         "      - uses: actions/checkout@v4",
         "      - uses: actions/setup-python@v5",
-        f'        with: {{python-version: "{sys.version_info.major}.{sys.version_info.minor}"}}',
+        f'        with: {{python-version: "3.{_minor(root, packages)}"}}',
         *install,
         f'      - run: pip install "{requirement}"',
         "      - uses: actions/cache/restore@v4  # programs whose imports did not change are not run again",
@@ -230,10 +232,21 @@ def _editable(root: Path, folder: str) -> str:
 
 def _extra(root: Path) -> str:
     """The package's optional dependencies for its tests, "" where it names none."""
+    named = _project(root).get("optional-dependencies", {})
+    return next((name for name in _EXTRAS if name in named), "")
+
+
+def _minor(root: Path, packages: Sequence[str]) -> int:
+    """The Python 3 of the job: this one, or the least that the packages ask for if that is newer."""
+    asked = (str(_project(root / folder).get("requires-python", "")) for folder in packages)
+    return max([sys.version_info.minor, *(int(n) for one in asked for n in _LEAST.findall(one))])
+
+
+def _project(root: Path) -> dict[str, Any]:
+    """What a package's pyproject.toml says of it."""
     file = root / PYPROJECT
     project = toml(file.read_text(encoding="utf-8"), file).get("project", {}) if file.is_file() else {}
-    named = project.get("optional-dependencies", {}) if isinstance(project, dict) else {}
-    return next((name for name in _EXTRAS if name in named), "")
+    return project if isinstance(project, dict) else {}
 
 
 def _branch(root: Path) -> str:

@@ -22,7 +22,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "tests/test_a.py": "from pkg import f\ndef test_a(): f(1)\n",
         "examples/one.py": "import pkg\nif __name__ == '__main__': pkg.f(1)\n",
         "bench/two.py": "import pkg\nif __name__ == '__main__': pkg.f(1)\n",
-        "pyproject.toml": '[project]\nname = "pkg"',
+        "pyproject.toml": '[project]\nrequires-python = ">=3.99, <4"',
         ".git/HEAD": "ref: refs/heads/trunk\n",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -41,11 +41,11 @@ def test_what_is_written_is_read_again(repository: Path, capsys: pytest.CaptureF
     assert (
         (repository / "pyproject.toml")
         .read_text()
-        .startswith('[project]\nname = "pkg"\n\n[tool.layoutcheck]')
+        .startswith('[project]\nrequires-python = ">=3.99, <4"\n\n[tool.layoutcheck]')
     )
     workflow = (repository / FILES[1]).read_text()
     assert 'pip install "layoutcheck==1"' in workflow and "branches: [trunk]" in workflow
-    assert "pip install torch --index-url" in workflow
+    assert "pip install torch --index-url" in workflow and 'python-version: "3.99"' in workflow
     assert "layoutcheck==1" in (repository / FILES[2]).read_text()
     capsys.readouterr()
     assert run(["ci", "--list"]) == 0
