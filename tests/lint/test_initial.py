@@ -107,7 +107,7 @@ def test_nothing_is_written_unasked(
 ) -> None:
     assert run(["init", *option]) == status
     assert '+run = ["tests", "examples"]' in capsys.readouterr().out
-    assert (repository / "pyproject.toml").read_text() == '[project]\nname = "pkg"'
+    assert (repository / "pyproject.toml").read_text() == '[project]\nrequires-python = ">=3.99, <4"'
     assert not (repository / FILES[1]).exists() and not (repository / FILES[2]).exists()
 
 
