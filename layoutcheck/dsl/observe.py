@@ -207,9 +207,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
             NotLaunched.calls += 1
             return None
         except Exception as error:
-            if _building.get()[0] is None and NotLaunched.building == 1:
-                with contextlib.suppress(Exception):
-                    record(Unbuilt(error))
+            _tell_unbuilt(error, record)
             raise
         finally:
             NotLaunched.building -= 1
@@ -225,6 +223,13 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
         compiled.undo()
 
     return undo
+
+
+def _tell_unbuilt(error: Exception, record: Record) -> None:
+    """Tell what ended the outermost build, if there was no module yet."""
+    if _building.get()[0] is None and NotLaunched.building == 1:
+        with contextlib.suppress(Exception):
+            record(Unbuilt(error))
 
 
 def _tell_call(dsl: Any, signature: inspect.Signature, args: Any, named: Any, record: Record) -> Calls | None:

@@ -1,8 +1,9 @@
 """The modules of a trace, shared out among those who look at them: this process, or several (`judges.py`).
 
 Several begin while the program still runs; a module that is called after that is looked at again.
-Modules with copies at new lines come first: the others of a suite are those of other parameters. Where the
-time will not do for all of these, the order of accesses in them waits until the rest has been looked at.
+Modules with copies at new lines come first: the others of a suite are those of other parameters. Where
+time is limited, the order of accesses, which takes longer, waits for the addresses in all of these; where it
+will not do for all modules, the order in the others waits until the rest has been looked at.
 What is found does not depend on who looks, nor on when an answer comes.
 """
 
@@ -42,6 +43,7 @@ class SharedOut:
         self._fresh = set[int]()  # numbers of modules with a copy where no earlier one has any
         self._first, self._todo = deque[int](), deque[int]()  # ids: those of the fresh, and of the others
         self._orders, self._late = deque[int](), deque[int]()
+        self._limited = False  # whether there is a deadline
         self._spent: dict[str, list[float]] = {ADDRESSES: [], ORDER: []}
 
     def add(self, number: int, module: TracedModule, copies: Sequence[TracedCopy]) -> None:
@@ -64,6 +66,7 @@ class SharedOut:
 
         At the `deadline`, a time of `time.monotonic`, the program is ended.
         """
+        self._limited = deadline is not None
         while self._give_one():
             pass
         for answer in self._judges.answers(0.0):
@@ -74,6 +77,7 @@ class SharedOut:
 
         After the `deadline`, a time of `time.monotonic`, nothing is begun.
         """
+        self._limited = deadline is not None
         while any(self._queues) or self._judges.busy:
             if between is not None:
                 between()
@@ -86,7 +90,8 @@ class SharedOut:
 
     @property
     def _queues(self) -> tuple[deque[int], ...]:
-        return self._orders, self._first, self._todo, self._late
+        begun = (self._first, self._orders) if self._limited else (self._orders, self._first)
+        return *begun, self._todo, self._late
 
     def _give_one(self) -> bool:
         queues = self._queues

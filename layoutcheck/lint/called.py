@@ -5,9 +5,9 @@ may be made while a program runs (`import_module(name)`), all files do. A functi
 that may run uses its name: as a name, an attribute, or a string such as "op" or "library::op". As far as the
 files tell it, an attribute of an imported module is that module's, one of `self` is of a class of its family,
 and a variable of a function is no other function. What has a decorator that may keep it for later counts as
-called. A class that is used brings its special methods, and all methods
-if a class outside of the repository is among its bases. So nothing calls what does not count, as far as names
-tell; what counts may stand behind a condition that no program meets.
+called. A class that is used brings its special methods, and all methods if a class outside of the repository
+is among its bases. So nothing calls what does not count, as far as names tell; what counts may stand behind a
+condition that no program meets.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ _IMPORTING = (  # functions that run a file; its name may be made while the prog
     "import_module", "__import__", "spec_from_file_location", "iter_modules", "walk_packages", "run_path",
     "run_module", "load_source",
 )  # fmt: skip
+_OF_ALL = ("conftest.py", "sitecustomize.py")  # run before any program of their folder
 _ANY = "*"  # such a name
 _FIXTURES = "@"  # the name of all fixtures, where one is asked for by such a name
 _MOST_WORDS = 200  # characters of a string that may name files
@@ -138,15 +139,12 @@ class Called:
 
     def reaches(self, program: str, path: str, line: int) -> bool:
         """Whether a program may run the functions around a line, as far as names tell."""
-        if program not in self._each and program in self._programs:
+        if program not in self._each:
             alone = copy(self)
             alone._used, alone._meant, alone._runs = set(), set(), set()
-            alone._follow([program])
+            alone._follow({program} & self._programs)
             self._each[program] = alone._runs
-        runs = self._each.get(program, set())
-        return path in self._files and all(
-            id(one) in runs for one in [self._files[path], *self._around(path, line)]
-        )
+        return any(id(one) in self._each[program] for one in self._around(path, line)[-1:])
 
     def uncalled(self, path: str, line: int) -> str:
         """The outermost function around a line that nothing calls; "" for none, or where it is not known."""
@@ -171,7 +169,7 @@ class Called:
         return found
 
     def _follow(self, programs: Iterable[str]) -> None:
-        begun = [*programs, *filter(_of_all, self._files)]
+        begun = (*programs, *(path for path in self._files if path.rpartition("/")[2] in _OF_ALL))
         waiting, known = [self._files[path] for path in begun], set[str]()
         while waiting:
             scope = waiting.pop()
@@ -316,11 +314,6 @@ def _stem(path: str) -> str:
     """The last word of a module's dotted name."""
     at = PurePath(path)
     return at.parent.name if at.name == "__init__.py" else at.stem
-
-
-def _of_all(path: str) -> bool:
-    """Whether a file runs before any program of its folder."""
-    return path.rpartition("/")[2] in ("conftest.py", "sitecustomize.py")
 
 
 def _define(

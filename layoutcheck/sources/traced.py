@@ -319,15 +319,13 @@ UNCOMPILED = ("refused", "uncompiled")  # failures of the compiler: its word on 
 class TraceFailure:
     """Something that kept kernels from being seen.
 
-    `kind` is "raised" (an exception left the script), "not run" (there is nothing to start), "missing" (a
-    module that is not there, without which the script went on), "exited" (a status that is not 0),
-    "timeout", "killed" (a signal, such as the SIGABRT of a compiler that dies), "test" (a test failed before
-    it launched a kernel), "refused" (the verifier refuses an operation that is not a copy), "uncompiled"
-    (the compiler refuses a kernel, or dies of it), "caught" (a build failed before there was a kernel to
-    see, and the program went on), "loaded" (a compiled file took the place of a build), "unjudged" (a
-    kernel that layoutcheck itself failed on, or the process that judged it), "ended" (the whole run was
-    asked to end), "shadowed" (installed files ran in place of the repository's) or "unsupported" (a DSL
-    that cannot be traced).
+    `kind` is "raised" (an exception left the script), "not run" (nothing is there to start), "missing" (a
+    module without which the script went on), "exited" (a status that is not 0), "timeout", "killed" (a
+    signal, as of a compiler that dies), "test" (a test failed before it launched a kernel), "refused" (the
+    verifier refuses an operation that is not a copy), "uncompiled" (the compiler refuses a kernel, or dies
+    of it), "caught" (a build failed before there was a kernel, and the program went on), "loaded" (a
+    compiled file in place of a build), "unjudged" (layoutcheck failed on a kernel), "ended" (the run was
+    asked to end), "shadowed" (installed files in place of the repository's) or "unsupported" (the DSL).
     """
 
     kind: str

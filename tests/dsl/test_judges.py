@@ -238,7 +238,7 @@ class Heard:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "expected"), [(5.0, "a aO c cO d dO b e bO eO"), (None, "a aO c cO d dO b bO e eO")]
+    ("seconds", "expected"), [(5.0, "a c d aO cO dO b e bO eO"), (None, "a aO c cO d dO b bO e eO")]
 )
 def test_kernels_with_copies_at_new_lines_are_judged_first(seconds: float | None, expected: str) -> None:
     """With their order: `b` and `e` copy where `a` does, whose order waits if time is short."""
