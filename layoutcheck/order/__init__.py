@@ -26,15 +26,14 @@ from layoutcheck.errors import InputError
 from layoutcheck.order.between import TITLE, between_blocks
 from layoutcheck.order.boxes import outside_boxes
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.order.called import called
 from layoutcheck.order.crowded import crowded
 from layoutcheck.order.early import begins_early
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.lanes import lanes_apart
-from layoutcheck.order.last_block import last_blocks
 from layoutcheck.order.loaded_again import loaded_again
 from layoutcheck.order.never_read import never_read
 from layoutcheck.order.never_written import never_written
+from layoutcheck.order.other_blocks import other_blocks
 from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
 from layoutcheck.order.read_swizzled import read_swizzled
@@ -52,7 +51,6 @@ from layoutcheck.sources.traced_module import TracedModule
 Calls: TypeAlias = "tuple[Numbers | None, ...]"
 _MODULE = '"gpu.module"'  # what kernels are in; a function of the host alone has none
 TRIPS_SECONDS = 2.0  # of processor time, after which no further trip count is tried
-CALLED_SECONDS = 2.0  # the same for the program's calls
 
 
 def check_module(module: TracedModule, lowered: str, problem: str, seconds: float = math.inf) -> OrderReport:
@@ -135,9 +133,7 @@ def _kernel(
         if any(one.within for one in kernel.meanings.values()) or _crowded(kernel, budget):
             replays.unchecked |= set(_never(kernel))
             shorter = _all_runs(kernel, module, replays, assumed)
-            if assumed and alone and not replays.problem:
-                _called_runs(kernel, calls, replays)
-            _last_runs(kernel, calls, replays)
+            _other_runs(kernel, calls if alone else tuple(map(_without_contents, calls)), replays)
             if not replays.problem:
                 _notes(kernel, replays, calls)
                 _left_over(kernel, replays, shorter)
@@ -210,8 +206,7 @@ def _all_runs(
                 return shorter
             continue
         began = max(began, replays.budget.left())
-        told = replays.problem or any(f.severity == "wrong" for f in replays.kept())
-        if told or began - replays.budget.left() > TRIPS_SECONDS:
+        if replays.problem or replays.wrong or began - replays.budget.left() > TRIPS_SECONDS:
             break
         replays.trips.append(trips(run.blocks))
         with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no caller would give
@@ -221,7 +216,7 @@ def _all_runs(
 
 def _left_over(kernel: WatchedKernel, replays: Replays, shorter: dict[str, Run]) -> None:
     """Replay what shorter runs left out, while nothing is wrong; what is said of these goes with it."""
-    if any(one.severity == "wrong" for one in replays.kept()):
+    if replays.wrong:
         return
     with contextlib.suppress(OutOfTime, TooManyEvents):
         for said, one in shorter.items():
@@ -235,28 +230,25 @@ def _replayed(kernel: WatchedKernel, replays: Replays, run: Run) -> None:
     replays.tell(tensor_memory(kernel, run.blocks[0]))
 
 
-def _called_runs(kernel: WatchedKernel, calls: Calls, replays: Replays) -> None:
-    """Replay what blocks do in the program's calls, while nothing is wrong and for a limited time."""
-    began = replays.budget.spent()
-    for case, run in called(kernel, calls, replays.budget):
-        told = replays.problem or any(f.severity == "wrong" for f in replays.kept())
-        if told or replays.budget.spent() - began > CALLED_SECONDS:
-            return
-        replays.case = case
-        replays.take(run)
-
-
-def _last_runs(kernel: WatchedKernel, calls: Calls, replays: Replays) -> None:
-    """Replay what the last block of the grid does, while nothing is wrong and for a limited time."""
-    if replays.problem or any(f.severity == "wrong" for f in replays.kept()):
+def _other_runs(kernel: WatchedKernel, calls: Calls, replays: Replays) -> None:
+    """Replay blocks that go another way, and tails, while nothing is wrong and for a limited time."""
+    if replays.problem or replays.wrong:
         return
     with contextlib.suppress(*SURPRISES, ArithmeticError):  # numbers that no kernel was looked at with before
-        for case, launched, run in last_blocks(kernel, calls, replays.budget):
+        followed = replays.first[0] if replays.first is not None else []
+        others = other_blocks(kernel, calls, followed, replays.budget, replays.unchecked)
+        for case, launched, run in others:
+            if replays.wrong:
+                break
             replays.case = case
             replays.take(run)
             first = run.cluster.first
             replays.tell(lanes_apart(launched, run.cluster.budget, first, launched is not kernel))
     replays.case = ""
+
+
+def _without_contents(call: Numbers | None) -> Numbers | None:
+    return None if call is None else replace(call, contents=())
 
 
 def _notes(kernel: WatchedKernel, replays: Replays, calls: Calls) -> None:

@@ -202,6 +202,11 @@ class Replays:
                 one = replace(one, message=f"{one.message} It happens at {when}.")
             self.findings.setdefault(key, one)
 
+    @property
+    def wrong(self) -> bool:
+        """Whether something is wrong."""
+        return any(one.severity == "wrong" for one in self.kept())
+
     def kept(self) -> tuple[KernelFinding, ...]:
         """The findings, without what follows from others of them."""
         return () if self.problem else causes(list(self.findings.values()))

@@ -76,6 +76,7 @@ def test_a_loop_that_a_call_gives_no_turns(orders: tuple[Path, tuple[OrderReport
     )
     assert told == [{("LC501", tile, result), ("LC501", tile, zero)}, set(), set()]
     assert all(
-        f.message.endswith("It happens with (96), (4), where (4) holds 0, 2, 2, 5.") and f.severity == "wrong"
+        f.message.endswith("It happens with block (1,0,0), of (96), (4), where (4) holds 0, 2, 2, 5.")
+        and f.severity == "wrong"
         for f in reports[0].findings
     )

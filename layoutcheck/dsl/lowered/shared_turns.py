@@ -121,7 +121,11 @@ class ByBlock:
 
     def guards(self, op: Operation) -> bool:
         """Whether it rests on the block's index how often control comes by an operation."""
-        return any(value in self.values for around in op.around() for value in _deciding(around))
+        return any(map(self.decides, op.around()))
+
+    def decides(self, around: Operation) -> bool:
+        """Whether it rests on the block's index how often the regions of an operation run."""
+        return any(value in self.values for value in _deciding(around))
 
     def _follow(self, op: Operation) -> None:
         if op.name.startswith(_INDEX):

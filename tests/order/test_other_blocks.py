@@ -1,4 +1,4 @@
-"""The last block of the grid, in which predicates of a tail fail that hold in the first."""
+"""Blocks that go another way than the first, as the last of a tail, and sizes that are not whole tiles."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutcheck.order.other_blocks import tailed
 from layoutcheck.sources.traced import KernelFinding, OrderReport
 from layoutcheck.tracing import Script, traced
 from tests.on_gpu import ON_GPU
@@ -51,11 +52,55 @@ def sums(rows: cute.Tensor, out: cute.Tensor, how: Constexpr):
     arch.sync_threads()
     if row < cute.size(out):
         out[row] = value
+@cute.kernel
+def turned(rows: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread, block = arch.thread_idx()[0], arch.block_idx()[0]
+    data = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(64), 16)
+    row = 64 * block + thread
+    data[thread] = rows[row]  # put
+    if const_expr(how == 1):
+        if block != 5:
+            arch.sync_threads()
+    elif const_expr(how == 2):
+        arch.barrier(barrier_id=1 + block % 8, number_of_threads=96 if block == 2 else 64)  # meets
+    else:
+        arch.sync_threads()
+    out[row] = data[63 - thread]  # taken
+@cute.kernel
+def summed(rows: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread = arch.thread_idx()[0]
+    data = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(64), 16)
+    whole, rest = cute.size(rows) // 64, cute.size(rows) % 64
+    total = Int32(0)
+    for tile in cutlass.range(whole, unroll=1):
+        data[thread] = rows[64 * tile + thread]
+        arch.sync_threads()
+        total += data[63 - thread]
+        arch.sync_threads()
+    if rest > 0:
+        data[thread] = rows[64 * whole + thread] if thread < rest else Int32(0)  # put
+        if const_expr(how == 0):
+            arch.sync_threads()
+        total += data[63 - thread]  # taken
+    out[thread] = total
 @cute.jit
 def run(rows: cute.Tensor, out: cute.Tensor, name: Constexpr, how: Constexpr):
     blocks = cute.ceil_div(cute.size(rows), 64)
     globals()[name](rows, out, how).launch(grid=(blocks, 1, 1), block=(64, 1, 1))
 """
+OTHERS = (
+    BODY
+    + """
+def row(divisor):
+    return make_fake_tensor(Int32, (cute.sym_int(divisibility=divisor),), (1,), assumed_align=16)
+fixed = make_fake_tensor(Int32, (64 * 40,), (1,), assumed_align=16)
+for how in range(3):
+    cute.compile(run, fixed, fixed, "turned", how)
+for how, divisor in ((0, 8), (1, 8), (1, 64)):
+    cute.compile(run, row(divisor), row(divisor), "summed", how)
+cute.compile(run, row(8), row(8), "arrivals", 1)
+"""
+)
 STATIC = (
     BODY
     + """
@@ -91,6 +136,11 @@ def static(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
 
 
 @pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
+    return orders_of(OTHERS, tmp_path_factory.mktemp("others"), 7)
+
+
+@pytest.fixture(scope="module")
 def called(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
     script = tmp_path_factory.mktemp("called") / "called.py"
@@ -120,3 +170,43 @@ def test_sizes_of_a_call(called: tuple[OrderReport, ...]) -> None:
     ]
     for (finding,) in (tail, tail_added):
         assert finding.message.endswith("block (1,0,0), the last of the grid, of (100), (100).")
+
+
+def test_a_block_amid_the_grid(others: tuple[OrderReport, ...]) -> None:
+    """Block 5 of 40 does not come to the barrier; block 2 waits there for more threads than it has."""
+    right, apart, counted = others[:3]
+    assert right.findings == right.unchecked == ()
+    (race,) = apart.findings
+    assert ends(race) == ("wrong", "LC504", "put")
+    assert race.message.endswith("It happens with block (5,0,0).")
+    (stuck,) = counted.findings
+    assert ends(stuck) == ("wrong", "LC510", "meets")
+    assert stuck.message.endswith("It happens with block (2,0,0).")
+
+
+def test_a_tail_of_made_up_extents(others: tuple[OrderReport, ...]) -> None:
+    """Whole tiles have no tail, nor has a tensor that is promised to be of whole tiles."""
+    right, tail, whole, rows = others[3:]
+    assert right.findings == whole.findings == right.unchecked == whole.unchecked == ()
+    (race,) = tail.findings
+    assert ends(race) == ("wrong", "LC504", "put")
+    assert race.message.endswith("block (0,0,0), where dynamic extents and integers are 360.")
+    (stuck,) = rows.findings
+    assert ends(stuck) == ("wrong", "LC510", "waits")
+    assert stuck.message.endswith(
+        "(5,0,0), the last of the grid, where dynamic extents and integers are 360."
+    )
+
+
+@pytest.mark.parametrize(
+    ("types", "number"),
+    [
+        (['!cute.memref<i32, gmem, "(?):(1)">'], 361),
+        (['!cute.memref<i32, gmem, "(?{div=8},?):(1,?)">', "i32"], 360),
+        (['!cute.memref<i32, gmem, "(?{div=16}):(1)">', '!cute.memref<i32, gmem, "(?{div=24}):(1)">'], 432),
+        (["i32"], 361),
+    ],
+)
+def test_extents_with_a_tail(types: list[str], number: int) -> None:
+    """Odd multiples of all that is promised, whatever the strides promise."""
+    assert tailed(types) == number
