@@ -180,8 +180,6 @@ def _barrier(op: Operation) -> Meaning:
         sizes = (int(len(given) > 1), int(len(given) > 0))
     operands = given[: sizes[0] + sizes[1]]
     facts = {"id": "yes" if sizes[0] else "", "threads": "yes" if sizes[1] else ""}
-    if sizes[0] == 0 and "barrierId" in op.attributes:
-        facts["number"] = op.attributes["barrierId"]
     facts["aligned"] = op.attributes.get("aligned", "")
     return Meaning("barrier_arrive" if arrive else "barrier", list(operands), facts=facts)
 

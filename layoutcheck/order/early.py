@@ -9,11 +9,10 @@ are compared by the tensors that they are given; what other functions launch is 
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-
-import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.order.between import reaches_globally
@@ -21,7 +20,7 @@ from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party, Problem, party_of
-from layoutcheck.order.watched import Event, Watched, first_thread, lanes_of
+from layoutcheck.order.watched import Event, Watched, first_thread, for_all, lanes_of
 from layoutcheck.sources.mlir import Operation
 
 UNCHECKED = "whether what is accessed before griddepcontrol.wait is older than the kernel in front"
@@ -29,7 +28,8 @@ ELSEWHERE = "griddepcontrol.wait, which block 0 does not come to, and what is ac
 _WAIT = "griddepcontrol"
 # Behind these a warp may know of another one's wait.
 _AT_MBARRIERS = ("mbar_wait", "mbar_token", "tc_mma")
-_MEETINGS = (*_AT_MBARRIERS, "barrier", "cluster_wait", "fence", "unknown")
+_BARRIERS = ("barrier", "barrier_arrive")
+_MEETINGS = (*_AT_MBARRIERS, *_BARRIERS, "cluster_wait", "fence", "unknown")
 _STORES = ("write", "atomic", "bulk_store")
 
 
@@ -78,30 +78,53 @@ def _before(
 ) -> Iterator[Party]:
     """The accesses of warps that have not waited, nor met anything since another one has.
 
-    `unsure` are accesses, by their numbers, behind the wait for an mbarrier or for others at a barrier. A
-    warp of another role may come there, too: the program may have that role, and its wait, further below.
+    At a barrier a warp meets those that come there in any turn, and then knows what one of them knows.
+    `unsure` are accesses, by their numbers, behind a wait for an mbarrier, or a barrier with warps that wait
+    further below: the program may have that role, and its wait, there.
     """
     threads = block.launch.threads
-    warps, waited, met = np.arange(threads) // 32, np.zeros(threads, bool), np.zeros(threads, bool)
+    at = {event.number: _at_barrier(event, threads) for event in block.events if _barrier(event)}
+    come = defaultdict[int, set[int]](set)  # by the barrier's number: warps
+    for warp, number in itertools.chain.from_iterable(at.values()):
+        come[number].add(warp)
+    apart = (event for event in block.events if event.meaning.op in {**waits, **meet} and not _barrier(event))
+    in_the_end = set[int]().union(*(_warps(event, threads) for event in apart))
+    while more := set[int]().union(*(w for w in come.values() if w & in_the_end)) - in_the_end:
+        in_the_end |= more
+    waited, perhaps = set[int](), set[int]()
     for event in block.events:
-        own, op = lanes_of(event, threads), event.meaning.op
-        if op in waits or (op in meet and waited.any()):
-            waited |= np.isin(warps, warps[own])
+        warps, op = _warps(event, threads), event.meaning.op
+        if op in waits:
+            waited |= warps
+        elif event.meaning.kind == "barrier":
+            waited |= {warp for warp, number in at[event.number] if come[number] & waited}
+            perhaps |= {warp for warp, number in at[event.number] if come[number] & in_the_end}
         elif op in meet:
-            others = event.meaning.kind == "barrier" and _expected(event, threads) > own.sum()
-            met |= np.isin(warps, warps[own]) & (others or event.meaning.kind in _AT_MBARRIERS)
-        elif (left := own & ~waited & ~met).any():
-            yield Party(event, 0, int(left.argmax()))
-        elif not waited[own].all():
+            if waited:
+                waited |= warps
+            elif event.meaning.kind in _AT_MBARRIERS:
+                perhaps |= warps
+        elif left := warps - waited - perhaps:
+            on = lanes_of(event, threads).nonzero()[0].tolist()
+            yield Party(event, 0, next(thread for thread in on if thread // 32 in left))
+        elif not warps <= waited:
             unsure.add(event.number)
 
 
-def _expected(event: Event, threads: int) -> int:
-    """How many threads meet at a barrier."""
-    given = event.meaning.facts.get("threads")
-    return (
-        event.number_of(len(event.values) - 1, int(lanes_of(event, threads).argmax())) if given else threads
-    )
+def _barrier(event: Event) -> bool:
+    return event.meaning.kind in _BARRIERS
+
+
+def _warps(event: Event, threads: int) -> set[int]:
+    """The warps that take part."""
+    return set((lanes_of(event, threads).nonzero()[0] // 32).tolist())
+
+
+def _at_barrier(event: Event, threads: int) -> list[tuple[int, int]]:
+    """Each warp that comes to a barrier, with the barrier's number."""
+    numbers = for_all(event.values[0] if event.meaning.facts.get("id") else 0, threads)
+    lanes = lanes_of(event, threads).nonzero()[0]
+    return [(warp, int(numbers[lanes[lanes // 32 == warp][0]])) for warp in _warps(event, threads)]
 
 
 def _globally(kernel: WatchedKernel, more: dict[Operation, Meaning], budget: Budget) -> Watched:

@@ -109,10 +109,15 @@ def before_the_wait(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, wei
 @cute.kernel
 def behind_a_role(given: cute.Tensor, sums: cute.Tensor, out: cute.Tensor, how: Constexpr):
     thread, _, _ = arch.thread_idx()
+    if const_expr(how > 8):
+        if thread >= 64:
+            arch.griddepcontrol_wait()
+            if const_expr(how == 10):
+                arch.barrier_arrive(barrier_id=1, number_of_threads=96)
     if arch.make_warp_uniform(arch.warp_idx()) < 2:
-        arch.barrier(barrier_id=1, number_of_threads=96 if const_expr(how == 7) else 64)
+        arch.barrier(barrier_id=1, number_of_threads=96 if const_expr(how in (7, 10)) else 64)
         out[thread] = sums[thread]  # uses
-    else:
+    elif const_expr(how < 9):
         arch.griddepcontrol_wait()
         if const_expr(how == 7):
             arch.barrier_arrive(barrier_id=1, number_of_threads=96)
@@ -134,7 +139,7 @@ for name, count in (("limits", 4), ("early", 5), ("tiles", 6)):
     for how in range(count):
         sums = made(32 if name == "tiles" and how == 4 else 96)
         cute.compile(run, made(384), sums, made(384), Int32(1), name, how)
-for how in range(9):
+for how in range(11):
     cute.compile(run_two, made(96), made(96), made(96), made(96), how)
 """
 
@@ -147,9 +152,10 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
     `tiles`: the sums of each tile, of the first one, both of the first one, in two turns, sums of one tile,
     and those of n tiles. Two kernels, of which the second reads weights before it waits, what the first one
     makes, too, overwrites what it reads, is not launched early, waits in one warp, that others then meet, and
-    in block 1 alone; it waits in a role further below, which others meet, and do not meet.
+    in block 1 alone; it waits in a role further below, which others meet, and do not
+    meet, and above, which they do not meet, and meet.
     """
-    return orders_of(KERNELS, tmp_path_factory.mktemp("launched"), 24)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("launched"), 26)
 
 
 def ends(finding: KernelFinding) -> tuple[str, str, str]:
@@ -214,13 +220,15 @@ def test_what_is_accessed_before_the_wait(orders: tuple[OrderReport, ...]) -> No
 
 
 def test_a_wait_is_for_the_warps_that_know_of_it(orders: tuple[OrderReport, ...]) -> None:
-    one, met, elsewhere, below, alone = orders[19:]
+    one, met, elsewhere, below, alone, apart, behind = orders[19:]
     (finding,) = one.findings
     assert ends(finding) == ("note", "LC530", "makes") and finding.places[1].thread == 32
     assert KERNELS.splitlines()[finding.places[1].where.line - 1].endswith("# uses")
     assert met.findings == elsewhere.findings == below.findings == ()
     assert any("is older than the kernel in front" in one for one in below.unchecked)
-    assert [ends(finding) for finding in alone.findings] == [("note", "LC530", "makes")]
+    for order in (alone, apart):
+        assert [ends(finding) for finding in order.findings] == [("note", "LC530", "makes")]
+    assert behind.findings == ()
     assert [any("block 0 does not come to" in s for s in order.unchecked) for order in orders[19:]] == [
-        False, False, True, False, False,
+        False, False, True, False, False, False, False,
     ]  # fmt: skip
