@@ -37,7 +37,7 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "", kind: st
         told = kind or _kind(clash, first, second)
         if not kind and clash.kind == "race" and memory == "global":
             told = "not-complete" if first.event.meaning.kind == "bulk_store" else "race"
-        if not kind and clash.kind != "lane" and _not_stored(world, first):
+        if not kind and clash.kind not in ("lane", "lanes") and _not_stored(world, first):
             told, facts["cause"] = "not-complete", "no-tensor-wait"
         problem = Problem(told, first, second, [], facts)
         left = not world.is_new(problem) or any(unused(world, one) for one in parties)
@@ -157,6 +157,8 @@ def _kind(clash: Clash, first: Party, second: Party) -> str:
         return "fence-by-reader"
     if clash.kind == "lane":
         return "lane-arrives"
+    if clash.kind == "lanes":
+        return "lanes"
     if clash.kind == "proxy":
         write = clash.write_first and other in (*_ASYNC_READS, "bulk_load")
         return "no-proxy-fence" if write else "no-proxy-fence-before-overwrite"

@@ -87,7 +87,7 @@ class Clocks:
 
     def meet(self, warp: int) -> None:
         """The lanes of a warp meet; what they do from now on is a new step, not handed over yet."""
-        for component in (warp, self.tensor_stores(warp)):
+        for component in (warp, self.bulk_reads(warp), self.tensor_stores(warp)):
             self.known[warp, LANES, component] = self.known[warp, HAPPENED, component]
         self.known[warp, HAPPENED, warp] += 1
 

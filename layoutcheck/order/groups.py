@@ -221,7 +221,7 @@ class AsyncCopies:
         for lane, groups in self.bulk.get(warp.number, {}).items():
             if lanes >> lane & 1:
                 done = groups.done(event.meaning.count)
-                clocks.learn_step(warp.number, clocks.bulk_reads(warp.number), done)
+                clocks.learn_step(warp.number, clocks.bulk_reads(warp.number), done, by_lane=True)
                 if not event.meaning.facts.get("read"):
                     clocks.learn_step(warp.number, clocks.bulk_writes(warp.number), done)
         return True

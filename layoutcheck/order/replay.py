@@ -63,7 +63,8 @@ class World:
             self._spread(number, block)
         self.clocks = Clocks(len(self.warps))
         self.cell, self.span = _cell_bytes(self.events), _span(blocks)
-        self.shared = Shadow(self.span // self.cell * len(blocks), SHARED, STRICT, range(len(self.warps)))
+        cells, lanes = self.span // self.cell * len(blocks), range(len(self.warps))
+        self.shared = Shadow(cells, SHARED, STRICT, lanes, self.clocks.bulk_reads(0))
         self.problems: dict[Any, Problem] = {}
         self.told = Counter[str]()  # by kind
         self.uses: dict[Operation, list[tuple[int, Event]] | None] = {}  # of loaded values, where followed

@@ -32,7 +32,8 @@ class Access(NamedTuple):
 class Clash(NamedTuple):
     """Two accesses of one cell: no order ("race"), no fence ("proxy", "strict"), one lane only ("lane").
 
-    `write_first` says whether the earlier one was the write.
+    "lanes" are two lanes of a warp that have not met, one of which copies in bulk. `write_first` says whether
+    the earlier one was the write.
     """
 
     kind: str
@@ -45,11 +46,14 @@ class Clash(NamedTuple):
 class Shadow:
     """Cells of one memory; `view` is what asynchronous accesses are held against (`clocks.SHARED`).
 
-    Accesses by the agents `lanes`, one for each warp, are those of lanes, which one lane may hand over.
+    Accesses by the agents `lanes`, one for each warp, are those of lanes, which one lane may hand over;
+    `copied` is how far behind these the agents are that read the sources of their bulk copies.
     """
 
-    def __init__(self, cells: int, view: int, strict: int | None, lanes: range = range(0)) -> None:
-        self.lanes = lanes
+    def __init__(
+        self, cells: int, view: int, strict: int | None, lanes: range = range(0), copied: int = 0
+    ) -> None:
+        self.lanes, self.copied = lanes, copied
         self.size, self.view, self.strict = cells, view, strict
         self.writer = np.zeros(cells, np.int32)
         self.written = np.zeros(cells, np.int32)
@@ -99,6 +103,10 @@ class Shadow:
                 alone = seen > _at(clock[LANES], component)
                 if alone.any():
                     yield from self._clashes("lane", access, records[cells], alone, False)
+            if self._copies(component, access.component):  # another lane waits until it is read
+                alone = (seen > _at(clock[LANES], component)) & _two_threads(records[cells], access)
+                if alone.any():
+                    yield from self._clashes("lanes", access, records[cells], alone, False)
             if access.asynchronous and component not in self.proxy_readers:
                 bad = seen > _at(clock[self.view], component)
                 if bad.any():
@@ -106,10 +114,15 @@ class Shadow:
         self.writer[cells], self.written[cells] = access.component, access.step
         self.record[cells], self.by_proxy[cells] = access.records, access.asynchronous
 
+    def _copies(self, component: int, warp: int) -> bool:
+        """Whether an agent reads the sources of a warp's bulk copies."""
+        return self.copied > 0 and warp in self.lanes and component == warp + self.copied
+
     def _settled(self, component: int, last: int, access: Access, clock: Clock) -> bool:
         """Whether a writer knows, in all views that count, of what a reader did up to its step `last`."""
         views = [HAPPENED]
-        if component in self.lanes and component != access.component:
+        others = component in self.lanes and component != access.component
+        if others or self._copies(component, access.component):
             views.append(LANES)
         if access.asynchronous and component not in self.proxy_readers:
             views.append(self.view)
@@ -123,6 +136,7 @@ class Shadow:
         views = [HAPPENED]
         if access.asynchronous:
             views += [self.view, *([] if self.strict is None else [self.strict])]
+            views += [LANES] if self._copies(access.component, who) else []
         elif who in self.lanes:
             views.append(LANES)
         return int(written.max()) <= min(int(clock[view][who]) for view in views)
@@ -154,6 +168,12 @@ class Shadow:
                 unseen = generic & (written > clock[self.strict][writer])
                 if unseen.any():
                     yield from self._clashes("strict", access, self.record[cells], unseen, True)
+            own = access.component - self.copied
+            if self._copies(access.component, own):  # what other lanes of its warp have written
+                alone = (writer == own) & (written > clock[LANES][own]) & ~(bad | unseen)
+                alone &= _two_threads(self.record[cells], access)
+                if alone.any():
+                    yield from self._clashes("lanes", access, self.record[cells], alone, True)
 
     def _clashes(
         self, kind: str, access: Access, earlier: Any, bad: Any, write_first: bool
@@ -165,6 +185,11 @@ class Shadow:
         _, first = np.unique(pairs, return_index=True)
         for i in places[first].tolist():
             yield Clash(kind, int(earlier[i]), int(later[i]), int(access.cells[i]), write_first)
+
+
+def _two_threads(records: Any, access: Access) -> Any:
+    """Whether other threads are on record than those of an access, for each cell."""
+    return (records ^ access.records) & 1023 != 0
 
 
 def _around(cells: Cells) -> slice | None:

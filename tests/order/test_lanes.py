@@ -123,12 +123,30 @@ def moved(given: cute.Tensor, out: cute.Tensor, n: Int32, how: Constexpr):
         after = Int32(c[0])
     shared[thread] = after  # stored
     out[thread] = after
+@cute.kernel
+def stored(given: cute.Tensor, out: cute.Tensor, n: Int32, how: Constexpr):
+    thread, _, _ = arch.thread_idx()
+    warp, lane = arch.make_warp_uniform(arch.warp_idx()), thread % 32
+    shared = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout((32, 2)), 128)
+    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyBulkS2GOp(), Int32)
+    for turn in cutlass.range(2, unroll=1):
+        shared[lane, warp] = given[thread] + turn  # filled
+        arch.fence_view_async_shared()
+        if const_expr(how != 1):
+            arch.sync_warp()
+        if lane == 0:
+            cute.copy(atom, shared[None, warp], cute.local_tile(out, (32,), (warp,)))  # copied
+            arch.cp_async_bulk_commit_group()
+            arch.cp_async_bulk_wait_group(0, read=True)
+        if const_expr(how != 2):
+            arch.sync_warp()
 @cute.jit
 def run(given: cute.Tensor, out: cute.Tensor, n: Int32, name: Constexpr, how: Constexpr):
     globals()[name](given, out, n, how).launch(grid=(1, 1, 1), block=(64, 1, 1))
 def made():
     return make_fake_tensor(Int32, (64,), (1,), assumed_align=16)
-for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4), ("moved", 7)):
+for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4), ("moved", 7),
+                    ("stored", 3)):
     for how in range(count):
         cute.compile(run, made(), made(), Int32(16), name, how)
 """
@@ -136,7 +154,7 @@ for name, count in (("near", 7), ("far", 5), ("votes", 4), ("matrices", 4), ("mo
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    return orders_of(KERNELS, tmp_path_factory.mktemp("lanes"), 27)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("lanes"), 30)
 
 
 def ends(finding: KernelFinding) -> list[str]:
@@ -191,7 +209,7 @@ def test_a_lane_stores_what_another_lane_has_loaded(orders: tuple[OrderReport, .
     That is a reduction (2), also of sums that a loop makes (5), or a product of a fragment in memory (6).
     The first lane alone stores what all 32 lanes load in 3, the last one in 4.
     """
-    found = [[one for one in order.findings if one.code != "LC535"] for order in orders[20:]]
+    found = [[one for one in order.findings if one.code != "LC535"] for order in orders[20:27]]
     assert found[0] == found[2] == found[5] == found[6] == []
     (each,), (first,), (last,) = found[1], found[3], found[4]
     lines = [[KERNELS.splitlines()[p.where.line - 1] for p in f.places] for f in (each, first, last)]
@@ -200,3 +218,12 @@ def test_a_lane_stores_what_another_lane_has_loaded(orders: tuple[OrderReport, .
     assert " writes what another lane of the warp reads at kernels.py:" in each.title
     lanes = [[place.thread % 32 for place in finding.places] for finding in (each, first, last)]
     assert lanes == [[1, 0], [31, 0], [0, 31]]
+
+
+def test_a_lane_copies_what_the_others_have_stored(orders: tuple[OrderReport, ...]) -> None:
+    """Its warp meets before and behind the copy; not before it (1), not behind it (2)."""
+    right, before, behind = ([ends(one) for one in order.findings] for order in orders[27:])
+    assert right == []
+    assert before == [["note", "LC524", "filled", "copied"]]
+    assert behind == [["note", "LC524", "copied", "filled"]]
+    assert [place.thread % 32 for place in orders[28].findings[0].places] == [1, 0]

@@ -7,6 +7,9 @@ between the two. Or all lanes
 write, one lane arrives at an mbarrier for all of them, and nothing orders the other lanes' stores before its arrival. Or
 all lanes load, one lane arrives for all of them, and a thread that waits for this arrival overwrites the memory.
 
+One lane's bulk store of what other lanes have written counts as well, and another lane's store over its source, which the
+lane that copies has waited for alone.
+
 Stores to tensor memory count as well: `tcgen05.wait::st` is about those of the waiting lane. If the lanes have not met after
 it, one lane does not hand over what the others have stored (Dao-AILab/flash-attention 2c0f11e9).
 
