@@ -26,7 +26,7 @@ from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.ordering import FENCES, PAIRS, ordering
 from layoutcheck.order.own_values import differ, loads_behind
 from layoutcheck.order.problems import Party, Problem
-from layoutcheck.order.releases import Handed, Key, apart, handed, key
+from layoutcheck.order.releases import LOOKED_AT, Handed, Key, apart, handed, key
 from layoutcheck.order.replay import MOST_PROBLEMS
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
@@ -120,9 +120,12 @@ def _not_handed_over(
                 known[block.number] = handed(kernel, block.watched.launch.index, transfers, budget)
         ours, theirs = (known.get(block.number) or {} for block in (writer, reader))
         for one, other in pairs:
+            if one.event.meaning.kind == "write" and other.event.meaning.kind == "bulk_load":
+                found.unchecked.add(f"{TITLE}: whether a proxy fence stands between stores and bulk loads")
             mine, yours = ours.get(key(one)), theirs.get(key(other))
             if mine is not None and yours is not None and apart(mine, yours):
-                _add("not-acquired" if mine.released else "not-released", one, other, found)
+                left = "not-written" if one.event.meaning.kind == "bulk_store" else "not-released"
+                _add("not-acquired" if mine.released else left, one, other, found)
 
 
 def _whatever_happens(
@@ -133,8 +136,8 @@ def _whatever_happens(
 
     Both arms of branches by what only a run knows are run.
     """
-    plain = {op: m for op, m in meanings.items() if m.kind in ("read", "write")}
-    accesses, ignored = replace(kernel, meanings=plain, both=True), Between()
+    looked_at = {op: m for op, m in meanings.items() if m.kind in LOOKED_AT and not m.facts.get("tensor")}
+    accesses, ignored = replace(kernel, meanings=looked_at, both=True), Between()
     blocks = [_Block(accesses.watch(index, 0, budget), ignored, True) for index in ((0, 0, 0), *others)]
     for writer, reader in ((a, b) for a in blocks for b in blocks if a is not b and blocks[0] in (a, b)):
         met = _meetings(writer, reader, False, _LANE_BITS)

@@ -101,7 +101,9 @@ class _Ways:
         own, held = launched is self.kernel, bool(launched.launch.memories)
         if not own:
             zero = self._of(launched, [(0, 0, 0)], self._bodies)
-            if zero is not None and self.known.isdisjoint(map(_met, zero)):
+            if zero is None:
+                unchecked.add("tails of other sizes: what happens there rests on what memory holds")
+            elif self.known.isdisjoint(map(_met, zero)):
                 self.known.update(map(_met, zero))
                 yield 0, 0, 0
         places = self.places(launched) if self.apart else []

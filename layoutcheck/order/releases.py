@@ -6,7 +6,9 @@ A release, or a fence, covers what its thread did before, and what it knows of o
 ISA, Memory Consistency Model: Causality Order). One thread that releases without a barrier before it covers
 its own accesses alone; one that acquires without a barrier behind it orders its own alone. Accesses of two
 blocks are ordered only if a release covers the first and an acquire comes before the second: `apart`.
-A weak store of one thread behind a fence may set a flag, and counts as a strong one.
+A weak store of one thread behind a fence may set a flag, and counts as a strong one. A bulk store is covered
+once its group has been waited for, without `.read`; whether a proxy fence stands before a bulk load is not
+looked at.
 The block is replayed, with both arms of branches by what only a run knows. The lanes of a warp count as one.
 Nothing is known where a loop is cut, or something that orders stands in a loop that only a run enters.
 """
@@ -33,6 +35,7 @@ Key = tuple[int, tuple[int, ...], int]
 """Which access: the identity of its meaning, its turns, and the warp."""
 
 
+LOOKED_AT = ("read", "write", "bulk_load", "bulk_store")
 _GLOBAL = ("gmem", "generic")
 
 
@@ -60,7 +63,7 @@ def apart(first: Handed, second: Handed) -> bool:
 def handed(
     kernel: WatchedKernel, index: tuple[int, int, int], transfers: dict[str, tuple[int, int]], budget: Budget
 ) -> dict[Key, Handed] | None:
-    """Plain accesses of global memory of the block at `index`, the first of its cluster. Raises OutOfTime.
+    """Accesses of global memory of the block at `index`, the first of its cluster. Raises OutOfTime.
 
     `transfers` are those of `tma_transfers`.
     """
@@ -98,9 +101,9 @@ class _Covering(Engine):
 
     def __init__(self, blocks: list[Watched], transfers: dict[str, tuple[int, int]], budget: Budget) -> None:
         super().__init__(blocks, transfers, False, budget)
-        self.plain: list[tuple[Key, int, int, bool]] = []  # with the warp, its step, and "acquired"
-        # The last step of each that a release knows of.
-        self.covered = np.zeros(len(self.world.warps), np.int32)
+        self.looked_at: list[tuple[Key, int, int, bool]] = []  # with the agent, its step, and "acquired"
+        # The last step of each agent that a release knows of.
+        self.covered = np.zeros(self.world.clocks.count, np.int32)
         self.acquired: list[tuple[int, int]] = []  # (warp, step)
         self.strong: list[tuple[int, int]] = []  # the same of strong accesses: a fence behind one acquires
         self.fences: list[tuple[int, int, Any]] = []  # the same of releases, and what each covers
@@ -108,8 +111,8 @@ class _Covering(Engine):
     def handed(self) -> dict[Key, Handed]:
         """Of each access of the first block."""
         return {
-            access: Handed(bool(self.covered[warp] >= step), acquired)
-            for access, warp, step, acquired in self.plain
+            access: Handed(bool(self.covered[agent] >= step), acquired)
+            for access, agent, step, acquired in self.looked_at
         }
 
     def _execute(self, warp: Warp, index: int, lanes: int) -> bool:
@@ -117,11 +120,15 @@ class _Covering(Engine):
             return False
         event, clocks = self.world.events[index], self.world.clocks
         kind, space = event.meaning.kind, event.meaning.space
-        if kind in ("read", "write") and space in _GLOBAL and warp.block == 0:
+        if kind in LOOKED_AT and (space in _GLOBAL or event.bulk is not None) and warp.block == 0:
             known = clocks.known[warp.number, HAPPENED]
             acquired = any(known[other] >= step for other, step in self.acquired)
             access = id(event.meaning), event.turns, warp.first // 32
-            self.plain.append((access, warp.number, clocks.now(warp.number), acquired))
+            agent, step = warp.number, clocks.now(warp.number)
+            if kind == "bulk_store":
+                lane = (lanes & -lanes).bit_length() - 1
+                agent, step = clocks.bulk_writes(agent), self.copies.bulk[agent][lane].step
+            self.looked_at.append((access, agent, step, acquired))
         if _releases(event.meaning):
             self.fences.append((warp.number, clocks.now(warp.number), clocks.snapshot(warp.number)[HAPPENED]))
         alone = event.mask is not None and event.mask.sum() == 1
@@ -129,7 +136,7 @@ class _Covering(Engine):
         if kind == "atomic" or flag:  # hands over what a fence covers
             known = clocks.known[warp.number, HAPPENED]
             for knows in [knows for other, step, knows in self.fences if known[other] >= step]:
-                np.maximum(self.covered, knows[: clocks.warps], out=self.covered)
+                np.maximum(self.covered, knows[: self.covered.size], out=self.covered)
         if kind == "atomic":
             self.strong.append((warp.number, clocks.now(warp.number)))
         known = clocks.known[warp.number, HAPPENED]

@@ -9,7 +9,8 @@ from tests.order.looked import orders_of
 
 KERNELS = """\
 import cutlass, cutlass.cute as cute
-from cutlass import Constexpr, Int32, const_expr
+from cutlass import Constexpr, Int32, Int64, const_expr
+from cutlass.cute.nvgpu import cpasync
 from cutlass.cute.runtime import make_fake_tensor
 arch = cute.arch
 @cute.kernel
@@ -130,21 +131,65 @@ def in_bins(lines: cute.Tensor, bins: cute.Tensor, out: cute.Tensor, how: Conste
         arch.sync_threads()
     for other in cutlass.range_constexpr(4):
         out[thread, other] = lines[thread, other]  # read behind all bins
+@cute.kernel
+def in_bulk(lines: cute.Tensor, flags: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread, block = arch.thread_idx()[0], arch.block_idx()[0]
+    memory = cutlass.memory.SmemAllocator()
+    shared = memory.allocate_tensor(Int32, cute.make_layout(96), 128)
+    bar = memory.allocate_array(Int64, 1)
+    if thread == 0:
+        arch.mbarrier_init(bar, 1)
+    arch.mbarrier_init_fence()
+    if block > 0:
+        shared[thread] = thread
+        if const_expr(how > 25):
+            lines[thread, block] = thread  # its line
+            arch.fence_proxy("async.global")
+        if const_expr(how != 27):
+            arch.fence_view_async_shared()
+            arch.sync_threads()
+        if thread == 0:
+            if const_expr(how < 26):
+                to = lines[None, block]
+                cute.copy(cute.make_copy_atom(cpasync.CopyBulkS2GOp(), Int32), shared, to)  # in bulk
+                arch.cp_async_bulk_commit_group()
+                arch.cp_async_bulk_wait_group(0, read=how == 24)
+            arch.store(flags.iterator + block, Int32(1), sem="release", scope="gpu")
+    else:
+        arch.sync_threads()
+        if thread == 0:
+            seen = Int32(0)
+            while seen == 0:
+                seen = arch.load(flags.iterator + 1, Int32, sem="acquire", scope="gpu")
+            if const_expr(how > 25):
+                arch.fence_proxy("async.global")
+                arch.mbarrier_arrive_and_expect_tx(bar, 384)
+                atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Int32)
+                cute.copy(atom, lines[None, 1], shared, mbar_ptr=bar)  # load
+        if const_expr(how != 25):
+            arch.sync_threads()
+        if const_expr(how > 25):
+            arch.mbarrier_wait(bar, 0)
+            out[thread, 0] = shared[thread]
+        else:
+            out[thread, 0] = lines[thread, 1]  # read back
 @cute.jit
 def run(lines: cute.Tensor, flags: cute.Tensor, out: cute.Tensor, how: Constexpr):
-    kernel = hands_over if const_expr(how < 10 or how == 22) else in_turn if const_expr(how < 13) else (
-        the_last if const_expr(how < 16 or how == 18) else one_way if const_expr(how < 18) else in_bins)
+    kernel = (
+        in_bulk if const_expr(how > 22) else hands_over if const_expr(how < 10 or how == 22) else
+        in_turn if const_expr(how < 13) else the_last if const_expr(how < 16 or how == 18) else
+        one_way if const_expr(how < 18) else in_bins)
     kernel(lines, flags, out, how).launch(grid=(4, 1, 1), block=(96, 1, 1))
 def made(*shape):
     return make_fake_tensor(Int32, shape, (1, 96)[: len(shape)], assumed_align=16)
-for how in range(23):
+for how in range(28):
     cute.compile(run, made(96, 4), made(4), made(96, 4), how)
 """
 
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    return orders_of(KERNELS, tmp_path_factory.mktemp("releases"), 23)
+    return orders_of(KERNELS, tmp_path_factory.mktemp("releases"), 28)
 
 
 def ends(finding: KernelFinding) -> list[str]:
@@ -211,3 +256,20 @@ def test_nothing_is_known_of_a_release_in_a_loop_that_only_a_run_enters(
     assert orders[22].findings == ()
     between = "global memory between blocks: release and acquire may order them"
     assert any(one.startswith(between) for one in orders[22].unchecked)
+
+
+def test_copies_in_bulk(orders: tuple[OrderReport, ...]) -> None:
+    """A line is stored in bulk and waited for (23), its source alone is (24), the reader does not meet (25).
+
+    A line is loaded in bulk (26), with no barrier before the release (27).
+    """
+    found = [
+        [ends(finding) for finding in order.findings if finding.severity == "wrong"] for order in orders[23:]
+    ]
+    told = [["wrong", "LC514", "in bulk", "read back"]]
+    assert found == [[], told, told, [], [["wrong", "LC514", "its line", "load"]]]
+    whys = [orders[how].findings[0].title.rpartition(", and ")[2] for how in (24, 25, 27)]
+    late, alone = "no acquire comes before the load", "no release covers the store"
+    assert whys == ["no release covers the copy", late, alone]
+    fences = "global memory between blocks: whether a proxy fence stands between stores and bulk loads"
+    assert [fences in order.unchecked for order in orders[23:]] == [False, False, False, True, True]

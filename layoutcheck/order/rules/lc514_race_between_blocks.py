@@ -48,6 +48,11 @@ _MISSING = {  # why nothing orders the two, and what would
         "no release covers the store",
         "a barrier of the block between the store and the release: a release covers what its own thread knows of.",
     ),
+    "not-written": (
+        "no release covers the copy",
+        "cp_async_bulk_wait_group(0) by the thread that copies, without read=True, between the copy and the release; "
+        "and a barrier of the block, if another thread releases.",
+    ),
     "not-acquired": (
         "no acquire comes before the load",
         "a barrier of the block between the acquire and the load: other threads know nothing of an acquire.",
