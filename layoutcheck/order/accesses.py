@@ -11,7 +11,7 @@ from layoutcheck.order.clashes import report
 from layoutcheck.order.clocks import earlier
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import FULL, Warp, World
-from layoutcheck.order.shadow import Access
+from layoutcheck.order.shadow import Access, Cells
 from layoutcheck.order.unused import given_to_lanes
 from layoutcheck.order.watched import Event
 from layoutcheck.sources.mlir import Operation
@@ -89,7 +89,7 @@ class Accesses:
             if not parts:
                 continue
             access = Access(
-                np.concatenate([cells for cells, _ in parts]), np.concatenate([r for _, r in parts]),
+                Cells(np.concatenate([cells for cells, _ in parts])), np.concatenate([r for _, r in parts]),
                 warp.number, step, False,
             )  # fmt: skip
             check = world.shared.write if write else world.shared.read

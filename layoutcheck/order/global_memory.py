@@ -19,7 +19,7 @@ from layoutcheck.order.crowded import TITLE, cells_of, crowded, plain
 from layoutcheck.order.ordering import ordering
 from layoutcheck.order.problems import lanes_in
 from layoutcheck.order.replay import Warp, World
-from layoutcheck.order.shadow import Access, Shadow
+from layoutcheck.order.shadow import Access, Cells, Shadow
 
 CELL = 16  # bulk copies move multiples of 16 bytes
 MOST_CELLS = 1 << 20
@@ -71,7 +71,7 @@ class GlobalMemory:
             return
         records = (threads | index << 10).repeat(cells.shape[1])
         clocks = self.world.clocks
-        access = Access(at[inside], records[inside], warp.number, clocks.now(warp.number), False)
+        access = Access(Cells(at[inside]), records[inside], warp.number, clocks.now(warp.number), False)
         check = self.shadow.write if event.meaning.kind == "write" else self.shadow.read
         report(self.world, check(access, clocks.known[warp.number]), memory="global")
 
@@ -80,7 +80,7 @@ class GlobalMemory:
         self._plain(warp, index, lanes)
         clocks = self.world.clocks
         for shadow, cells, records in self._ordinary(warp, index, lanes):
-            access = Access(cells, records, warp.number, clocks.now(warp.number), False)
+            access = Access(Cells(cells), records, warp.number, clocks.now(warp.number), False)
             for _ in shadow.write(access, clocks.known[warp.number]):
                 pass  # stores among themselves are not looked at
 
@@ -90,7 +90,8 @@ class GlobalMemory:
         clocks = self.world.clocks
         for shadow, cells, records in self._ordinary(warp, index, lanes):
             stored = shadow.by_proxy[cells]
-            access = Access(cells[stored], records[stored], warp.number, clocks.now(warp.number), False)
+            own = Cells(cells[stored])
+            access = Access(own, records[stored], warp.number, clocks.now(warp.number), False)
             seen = shadow.read(access, clocks.known[warp.number])
             report(self.world, seen, memory="global", kind="not-complete")
 
@@ -121,7 +122,7 @@ class GlobalMemory:
             access = Access(cells, index << 10 | thread, clocks.bulk_reads(warp.number), 0, True)
             report(self.world, shadow.read(access, clocks.known[warp.number]), memory="global")
 
-    def _in_bulk(self, index: int, thread: int) -> Iterator[tuple[Shadow, Any]]:
+    def _in_bulk(self, index: int, thread: int) -> Iterator[tuple[Shadow, Cells]]:
         """The shadows that a bulk copy reaches in global memory, with its cells."""
         event = self.world.events[index]
         if event.bulk is None or event.doubt:
@@ -129,10 +130,7 @@ class GlobalMemory:
         size, address = (part if isinstance(part, int) else int(part[thread]) for part in event.bulk)
         for low, high, shadow in self.ranges:
             if low <= address < high:
-                yield (
-                    shadow,
-                    np.arange((address - low) // CELL, (address + size - low) // CELL, dtype=np.int64),
-                )
+                yield shadow, Cells(range((address - low) // CELL, (address + size - low) // CELL))
 
 
 def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

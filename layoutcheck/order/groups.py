@@ -17,7 +17,7 @@ from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.meaning import space_of
 from layoutcheck.order.problems import Party, Problem, Undecided, lanes_in
 from layoutcheck.order.replay import Warp, World
-from layoutcheck.order.shadow import Access
+from layoutcheck.order.shadow import Access, Cells
 from layoutcheck.order.waiting import Groups
 from layoutcheck.order.watched import Event
 
@@ -46,23 +46,20 @@ class AsyncCopies:
         world = self.world
         groups = self.cp.setdefault(warp.number, Groups())
         groups.pending = True
-        cells, records = [], []
+        cells, records = list[int](), list[int]()
         for lane in lanes_in(lanes):
             address = event.number_of(0, warp.first + lane)
             place = world.place(address, event.meaning.space, warp.block)
             if place is None:
                 continue
             found = world.cells(place[1], event.meaning.size, place[0])
-            cells.append(found)
-            records.append(np.full(found.shape, index << 10 | (warp.first + lane), np.int64))
+            cells += found.at
+            records += [index << 10 | (warp.first + lane)] * found.size
         if cells:
             access = Access(
-                np.concatenate(cells),
-                np.concatenate(records),
-                world.clocks.copies(warp.number),
-                groups.step,
-                False,
-            )
+                Cells(np.array(cells, np.int64)), np.array(records, np.int64),
+                world.clocks.copies(warp.number), groups.step, False,
+            )  # fmt: skip
             report(world, world.shared.write(access, world.clocks.known[warp.number]))
         return True
 

@@ -18,7 +18,7 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.clocks import SHARED, STRICT, Clock, Clocks
 from layoutcheck.order.problems import Party, Problem
-from layoutcheck.order.shadow import Shadow
+from layoutcheck.order.shadow import Cells, Shadow
 from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation
 
@@ -139,11 +139,11 @@ class World:
         del block
         return number, offset
 
-    def cells(self, address: int, size: int, block: int) -> Any:
+    def cells(self, address: int, size: int, block: int) -> Cells:
         """The cells of `size` bytes at an offset of a block's shared memory."""
         base = block * (self.span // self.cell)
         stop = min(address + size, self.span)
-        return np.arange(base + address // self.cell, base + -(-stop // self.cell), dtype=np.int64)
+        return Cells(range(base + address // self.cell, base + -(-stop // self.cell)))
 
     def address_of(self, cell: int) -> int:
         """Where in its block's shared memory a cell lies."""

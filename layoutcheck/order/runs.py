@@ -211,7 +211,9 @@ def _shorter(usual: Cluster, blocks: list[Watched]) -> list[Run]:
     for each, whole in tried:
         with contextlib.suppress(*SURPRISES, ArithmeticError):
             less = filter(None, (_begun(usual, numbers) for numbers in each))
-            fitting = ((*one, whole) for one in less if _fits(one[0].blocks, many))
+            # Where the first of them changes nothing, what the kernel does rests on no number of the host.
+            changed = itertools.takewhile(lambda one: _events(one[0].blocks) != many, less)
+            fitting = ((*one, whole) for one in changed if _fits(one[0].blocks, many))
             found += itertools.islice(fitting, 1)
     if not found:
         return []

@@ -16,7 +16,34 @@ import numpy.typing as npt
 from layoutcheck.order.clocks import HAPPENED, LANES, Clock
 
 _EVENT_BITS = 32  # of the number of an event
-Cells = npt.NDArray[np.int64]
+
+
+class Cells:
+    """Places in a shadow: a range, or numbers; what is asked of them again is kept.
+
+    `where` indexes arrays of all cells, `first` and `last` are the outermost; `around` are all between these
+    if they are mostly those given, else None.
+    """
+
+    __slots__ = ("around", "at", "first", "last", "size", "where")
+
+    def __init__(self, at: range | npt.NDArray[np.int64]) -> None:
+        self.at, self.size = at, len(at)
+        self.first = self.last = 0
+        self.where: Any = at
+        self.around: slice | None = None
+        if isinstance(at, range):
+            self.first, self.last = at.start, at.stop - 1
+            self.where = self.around = slice(at.start, at.stop)
+        elif self.size:
+            self.first, self.last = int(at.min()), int(at.max())
+            if self.first >= 0 and self.last + 1 - self.first <= 2 * self.size:
+                self.around = slice(self.first, self.last + 1)
+
+    def moved(self, by: int) -> Cells:
+        """As many, so many cells further."""
+        at = self.at
+        return Cells(range(at.start + by, at.stop + by) if isinstance(at, range) else at + by)
 
 
 class Access(NamedTuple):
@@ -65,19 +92,19 @@ class Shadow:
 
     def read(self, access: Access, clock: Clock) -> Iterator[Clash]:
         """Check a read and keep it."""
-        if not access.cells.size:
+        cells = access.cells
+        if not cells.size:
             return
         yield from self.after_write(access, clock)
         found = self.readers.get(access.component)
         if found is None:
-            found = np.zeros(self.size, np.int32), np.full(self.size, -1, np.int64)
+            found = np.zeros(self.size, np.int32), np.zeros(self.size, np.int64)
             self.readers[access.component] = found
             if access.asynchronous:
                 self.proxy_readers.add(access.component)
-        found[0][access.cells], found[1][access.cells] = access.step, access.records
+        found[0][cells.where], found[1][cells.where] = access.step, access.records
         low, high = self.reach.get(access.component, (self.size, 0))
-        first, last = int(access.cells.min()), int(access.cells.max())
-        self.reach[access.component] = min(low, first), max(high, last)
+        self.reach[access.component] = min(low, cells.first), max(high, cells.last)
 
     def write(self, access: Access, clock: Clock) -> Iterator[Clash]:
         """Check a write and keep it."""
@@ -85,34 +112,33 @@ class Shadow:
         if not cells.size:
             return
         yield from self.after_write(access, clock)
-        around = _around(cells)
-        first, last = int(cells.min()), int(cells.max())
+        where, around, first, last = cells.where, cells.around, cells.first, cells.last
         for component, (steps, records) in self.readers.items():
             low, high = self.reach[component]
             if last < low or high < first:
                 continue
             if around is not None and self._settled(component, int(steps[around].max()), access, clock):
                 continue
-            seen = steps[cells]
+            seen = steps[where]
             known = _at(clock[HAPPENED], component)
             bad = seen > known
             if bad.any():
-                yield from self._clashes("race", access, records[cells], bad, False)
+                yield from self._clashes("race", access, records[where], bad, False)
                 continue
             if component in self.lanes and component != access.component:  # lanes of another warp
                 alone = seen > _at(clock[LANES], component)
                 if alone.any():
-                    yield from self._clashes("lane", access, records[cells], alone, False)
+                    yield from self._clashes("lane", access, records[where], alone, False)
             if self._copies(component, access.component):  # another lane waits until it is read
-                alone = (seen > _at(clock[LANES], component)) & _two_threads(records[cells], access)
+                alone = (seen > _at(clock[LANES], component)) & _two_threads(records[where], access)
                 if alone.any():
-                    yield from self._clashes("lanes", access, records[cells], alone, False)
+                    yield from self._clashes("lanes", access, records[where], alone, False)
             if access.asynchronous and component not in self.proxy_readers:
                 bad = seen > _at(clock[self.view], component)
                 if bad.any():
-                    yield from self._clashes("proxy", access, records[cells], bad, False)
-        self.writer[cells], self.written[cells] = access.component, access.step
-        self.record[cells], self.by_proxy[cells] = access.records, access.asynchronous
+                    yield from self._clashes("proxy", access, records[where], bad, False)
+        self.writer[where], self.written[where] = access.component, access.step
+        self.record[where], self.by_proxy[where] = access.records, access.asynchronous
 
     def _copies(self, component: int, warp: int) -> bool:
         """Whether an agent reads the sources of a warp's bulk copies."""
@@ -143,59 +169,52 @@ class Shadow:
 
     def after_write(self, access: Access, clock: Clock) -> Iterator[Clash]:
         """Check an access against the last write."""
-        cells = access.cells
-        around = _around(cells)
+        where, around = access.cells.where, access.cells.around
         if around is not None and self._nothing_new(access, clock, self.writer[around], self.written[around]):
             return
-        written, writer = self.written[cells], self.writer[cells]
+        written, writer = self.written[where], self.writer[where]
         if around is None and self._nothing_new(access, clock, writer, written):
             return
         bad = written > clock[HAPPENED][writer]
         if bad.any():
-            yield from self._clashes("race", access, self.record[cells], bad, True)
+            yield from self._clashes("race", access, self.record[where], bad, True)
         elif self.lanes and not access.asynchronous:  # another warp's lanes
             number, own = writer - self.lanes.start, access.component % len(self.lanes)
             other = (number >= 0) & (number < len(self.lanes)) & (number != own)
             alone = other & (written > clock[LANES][writer])
             if alone.any():
-                yield from self._clashes("lane", access, self.record[cells], alone, True)
+                yield from self._clashes("lane", access, self.record[where], alone, True)
         if access.asynchronous:
-            generic = ~self.by_proxy[cells] & ~bad
+            generic = ~self.by_proxy[where] & ~bad
             unseen = generic & (written > clock[self.view][writer])
             if unseen.any():
-                yield from self._clashes("proxy", access, self.record[cells], unseen, True)
+                yield from self._clashes("proxy", access, self.record[where], unseen, True)
             elif self.strict is not None:
                 unseen = generic & (written > clock[self.strict][writer])
                 if unseen.any():
-                    yield from self._clashes("strict", access, self.record[cells], unseen, True)
+                    yield from self._clashes("strict", access, self.record[where], unseen, True)
             own = access.component - self.copied
             if self._copies(access.component, own):  # what other lanes of its warp have written
                 alone = (writer == own) & (written > clock[LANES][own]) & ~(bad | unseen)
-                alone &= _two_threads(self.record[cells], access)
+                alone &= _two_threads(self.record[where], access)
                 if alone.any():
-                    yield from self._clashes("lanes", access, self.record[cells], alone, True)
+                    yield from self._clashes("lanes", access, self.record[where], alone, True)
 
     def _clashes(
         self, kind: str, access: Access, earlier: Any, bad: Any, write_first: bool
     ) -> Iterator[Clash]:
         """One for each pair of records."""
         places = np.flatnonzero(bad)
-        later = np.broadcast_to(access.records, access.cells.shape)
+        later = np.broadcast_to(access.records, (access.cells.size,))
         pairs = (earlier[places] >> 10 << _EVENT_BITS) | (later[places] >> 10)
         _, first = np.unique(pairs, return_index=True)
         for i in places[first].tolist():
-            yield Clash(kind, int(earlier[i]), int(later[i]), int(access.cells[i]), write_first)
+            yield Clash(kind, int(earlier[i]), int(later[i]), int(access.cells.at[i]), write_first)
 
 
 def _two_threads(records: Any, access: Access) -> Any:
     """Whether other threads are on record than those of an access, for each cell."""
     return (records ^ access.records) & 1023 != 0
-
-
-def _around(cells: Cells) -> slice | None:
-    """The cells from the first to the last, where these are mostly the ones given; else None."""
-    low, high = int(cells.min()), int(cells.max()) + 1
-    return slice(low, high) if low >= 0 and high - low <= 2 * cells.size else None
 
 
 def _at(view: Any, component: int) -> int:

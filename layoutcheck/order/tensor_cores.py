@@ -14,6 +14,7 @@ not followed in it: the addresses are not known.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,12 @@ from layoutcheck.order.inline_mma import Descriptor, Multiplication, Sum
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.registers import Registers
 from layoutcheck.order.replay import Warp, World
-from layoutcheck.order.shadow import Access, Shadow
+from layoutcheck.order.shadow import Access, Cells, Shadow
 from layoutcheck.order.waiting import Groups
 from layoutcheck.order.watched import Event
 
 LANES, COLUMNS, EACH = 128, 512, 16  # of tensor memory; lanes in a cell
+_HIGH = LANES // EACH  # cells of a column
 _ELEMENT_BYTES = {"f16": 2, "tf32": 4}  # of A and B by the kind of MMA; 1 for all others
 _K_COLUMNS = 8  # of A in tensor memory: 32 bytes of each row
 _EVER = np.iinfo(np.int32).max
@@ -71,32 +73,31 @@ class TensorCores:
         component = self.world.clocks.wgmma(warp.number)
         if len(descriptors) > 1:
             rows = range(16 * quarter, 16 * quarter + 16)
-            units = self._units(descriptors[0], rows, facts["majors"][0])
+            units = self._units(warp.block, descriptors[0], rows, facts["majors"][0])
             self._read(warp, index, units, component, groups.step)
-        units = self._units(descriptors[-1], range(int(facts["n"])), facts["majors"][-1])
+        units = self._units(warp.block, descriptors[-1], range(int(facts["n"])), facts["majors"][-1])
         self._read(warp, index, units, component, groups.step)
         return True
 
-    def _units(self, descriptor: int, rows: range, major: str, **more: Any) -> Any:
-        """The cells of block 0 that an operand lies in."""
-        key = (descriptor, rows, major, *more.values())
+    def _units(self, block: int, descriptor: int, rows: range, major: str, **more: Any) -> Cells:
+        """The cells that an operand in a block lies in."""
+        key = (block, descriptor, rows, major, *more.values())
         found = self.footprints.get(key)
         if found is None:
             world = self.world
             units = np.unique(operand(descriptor, rows, major, **more))
             units = units[(units >= 0) & (units + UNIT <= world.span)]
             each = max(1, UNIT // world.cell)
-            found = (units[:, None] // world.cell + np.arange(each, dtype=np.int64)[None, :]).ravel()
+            at = (units[:, None] // world.cell + np.arange(each, dtype=np.int64)[None, :]).ravel()
+            at += block * (world.span // world.cell)
+            whole = at.size > 0 and int(at[-1] - at[0]) + 1 == at.size  # they are in order, each once
+            found = Cells(range(int(at[0]), int(at[-1]) + 1) if whole else at)
             self.footprints[key] = found
         return found
 
-    def _read(
-        self, warp: Warp, index: int, cells: Any, component: int, step: int, block: int | None = None
-    ) -> None:
+    def _read(self, warp: Warp, index: int, cells: Cells, component: int, step: int) -> None:
         world = self.world
-        thread = index << 10 | warp.first
-        at = warp.block if block is None else block
-        access = Access(cells + at * (world.span // world.cell), thread, component, step, True)
+        access = Access(cells, index << 10 | warp.first, component, step, True)
         report(world, world.shared.read(access, world.clocks.known[warp.number]))
 
     def fence(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
@@ -153,10 +154,9 @@ class TensorCores:
             of.append((a, m // (1 + pair), words >> 15 & 1))
         for block in self._blocks(warp, pair):
             for descriptor, rows, transposed in of:
-                units = self._units(
-                    descriptor, range(rows), "m" if transposed else "k", size=size, tcgen05=True
-                )
-                self._read(warp, index, units, component, step, block)
+                major = "m" if transposed else "k"
+                units = self._units(block, descriptor, range(rows), major, size=size, tcgen05=True)
+                self._read(warp, index, units, component, step)
             if a_in_tensor:
                 self._tensor(warp, index, block, _rectangle(a, m, _K_COLUMNS, pair), False, component, step)
             at = _rectangle(d, m, _wide(m, n, words, kind, pair), pair)
@@ -177,9 +177,10 @@ class TensorCores:
         step = self.tensor.setdefault(warp.number, Groups()).step
         component = self.world.clocks.tcgen05(warp.number)
         descriptor = _u64(event.number_of(0, warp.first))
-        units = self._units(descriptor, range(int(facts["rows"])), "k", k_bytes=UNIT, tcgen05=True)
+        rows = range(int(facts["rows"]))
         for block in self._blocks(warp, facts["pair"] == "yes"):
-            self._read(warp, index, units, component, step, block)
+            units = self._units(block, descriptor, rows, "k", k_bytes=UNIT, tcgen05=True)
+            self._read(warp, index, units, component, step)
         return True
 
     def access(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
@@ -187,7 +188,7 @@ class TensorCores:
         address = event.number_of(0, warp.first)
         rows, columns = event.meaning.size, event.meaning.count
         quarter = warp.first // 32 % 4 * 32
-        cells = _cells(quarter + (address >> 16 & 31), rows, address & 0xFFFF, columns)
+        cells = _cells((quarter + (address >> 16 & 31),), rows, address & 0xFFFF, columns)
         clocks, kind = self.world.clocks, event.meaning.kind
         step = self.moves.setdefault((warp.number, kind), Groups()).cut()
         if kind == "tmem_write":
@@ -196,7 +197,7 @@ class TensorCores:
         self._tensor(warp, index, warp.block, cells, False, warp.number, clocks.now(warp.number))
         self.registers.load(warp, index, step)
         if self.followed:
-            found = cells + warp.block * self.cells
+            found = cells.moved(warp.block * self.cells)
             under_way = Access(found, index << 10 | warp.first, clocks.tensor_loads(warp.number), step, False)
             list(self.loading.read(under_way, clocks.known[warp.number]))
         return True
@@ -215,11 +216,11 @@ class TensorCores:
         """tcgen05.dealloc: another block may take the columns, so it counts as a write of all of them."""
         step = self.world.clocks.now(warp.number)
         for block in self._blocks(warp, event.meaning.facts["pair"] == "yes"):
-            self._tensor(warp, index, block, np.arange(self.cells), True, warp.number, step)
+            self._tensor(warp, index, block, Cells(range(self.cells)), True, warp.number, step)
         return True
 
     def _tensor(
-        self, warp: Warp, index: int, block: int, cells: Any, write: bool, component: int, step: int
+        self, warp: Warp, index: int, block: int, cells: Cells, write: bool, component: int, step: int
     ) -> None:
         """An access of tensor memory: what the same agent did before is over, and a warp's own tcgen05.st."""
         if not self.followed or not cells.size:
@@ -228,7 +229,7 @@ class TensorCores:
         clock: Clock = clocks.known[warp.number].copy()
         mine = [warp.number, clocks.tensor_stores(warp.number), clocks.tensor_loads(warp.number)]
         clock[:, mine if component in mine else component] = _EVER
-        access = Access(cells + block * self.cells, index << 10 | warp.first, component, step, False)
+        access = Access(cells.moved(block * self.cells), index << 10 | warp.first, component, step, False)
         found = list((self.memory.write if write else self.memory.read)(access, clock))
         report(self.world, iter(found), memory="tensor")
         if not write and component == warp.number:
@@ -287,20 +288,24 @@ def _wide(m: int, n: int, words: int, kind: str, pair: bool) -> int:
     return wide // 2 if halves else wide
 
 
-def _rectangle(address: int, m: int, columns: int, pair: bool) -> Any:
+def _rectangle(address: int, m: int, columns: int, pair: bool) -> Cells:
     """Cells of an MMA's rows in one block: 16 lanes of each quarter where there are 64 rows, else all."""
     column = address & 0xFFFF
     if m // (1 + pair) == 64 and not (pair and m == LANES):
         lane = address >> 16 & 16  # two accumulators of 64 rows may share their columns
-        return np.concatenate([_cells(first + lane, 16, column, columns) for first in range(0, LANES, 32)])
-    return _cells(0, LANES, column, columns)
+        return _cells(tuple(range(lane, LANES, 32)), 16, column, columns)
+    return _cells((0,), LANES, column, columns)
 
 
-def _cells(lane: int, lanes: int, column: int, columns: int) -> Any:
-    low, high = lane // EACH, -(-(lane + lanes) // EACH)
-    columns = max(0, min(columns, COLUMNS - column))
-    row = np.arange(low, high, dtype=np.int64)[:, None] * COLUMNS
-    return (row + np.arange(column, column + columns, dtype=np.int64)[None, :]).ravel()
+@cache
+def _cells(first: tuple[int, ...], lanes: int, column: int, columns: int) -> Cells:
+    """`lanes` from each of these on, of these columns; a column's cells lie beside one another."""
+    low, high = column, column + max(0, min(columns, COLUMNS - column))
+    rows = [row for lane in first for row in range(lane // EACH, -(-(lane + lanes) // EACH))]
+    if len(rows) == _HIGH:
+        return Cells(range(low * _HIGH, high * _HIGH))
+    at = np.arange(low, high, dtype=np.int64)[:, None] * _HIGH + np.array(rows, np.int64)
+    return Cells(at.ravel())
 
 
 def _numbers(one: Multiplication, event: Event, thread: int) -> tuple[bool, str, bool, list[int]]:

@@ -18,7 +18,7 @@ from layoutcheck.order.clocks import HAPPENED, LANES, SHARED, STRICT, Clocks
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import MOST_PROBLEMS, World
-from layoutcheck.order.shadow import Access, Shadow
+from layoutcheck.order.shadow import Access, Cells, Shadow
 from layoutcheck.order.watched import Event
 from layoutcheck.sources.mlir import Operation
 from tests.lowering import SharedLowering
@@ -35,7 +35,7 @@ def test_every_kernel_is_named() -> None:
 
 def test_one_lane_hands_over_nothing_to_its_own_warp() -> None:
     clocks = Clocks(2)
-    shadow, cells = Shadow(8, SHARED, STRICT, range(2)), np.arange(4, dtype=np.int64)
+    shadow, cells = Shadow(8, SHARED, STRICT, range(2)), Cells(range(4))
     assert list(shadow.write(Access(cells, 1 << 10, 0, 1, False), clocks.known[0])) == []
     clocks.known[:, HAPPENED, 0] = 1
 
@@ -52,7 +52,7 @@ def test_one_lane_hands_over_nothing_to_its_own_warp() -> None:
 @pytest.mark.parametrize("again", [True, False])
 def test_lanes_that_met_have_not_met_after_their_next_store(again: bool) -> None:
     clocks = Clocks(2)
-    shadow, cells = Shadow(8, SHARED, STRICT, range(2)), np.arange(4, dtype=np.int64)
+    shadow, cells = Shadow(8, SHARED, STRICT, range(2)), Cells(range(4))
     clocks.meet(0)
     assert list(shadow.write(Access(cells, 1 << 10, 0, clocks.now(0), False), clocks.known[0])) == []
     if again:
@@ -62,15 +62,27 @@ def test_lanes_that_met_have_not_met_after_their_next_store(again: bool) -> None
     assert {clash.kind for clash in shadow.read(access, clocks.known[1])} == (set() if again else {"lane"})
 
 
+@pytest.mark.parametrize("listed", [False, True])
 @pytest.mark.parametrize("written", [range(3, 6), range(6, 9)])
-def test_accesses_that_meet_in_one_cell_clash_there(written: range) -> None:
-    """The first of what was read, or the last; warp 1 knows nothing of warp 0."""
+def test_accesses_that_meet_in_one_cell_clash_there(written: range, listed: bool) -> None:
+    """The first of what was read, or the last; warp 1 knows nothing of warp 0. As a range, and as numbers."""
     shadow, clocks = Shadow(12, SHARED, STRICT, range(2)), Clocks(2)
-    read = Access(np.arange(5, 7, dtype=np.int64), 1 << 10, 0, clocks.now(0), False)
+    read = Access(Cells(range(5, 7)), 1 << 10, 0, clocks.now(0), False)
     assert list(shadow.read(read, clocks.known[0])) == []
-    write = Access(np.array(written, np.int64), 2 << 10 | 32, 1, clocks.now(1), False)
+    cells = Cells(np.array(written, np.int64) if listed else written)
+    write = Access(cells, 2 << 10 | 32, 1, clocks.now(1), False)
     clashes = list(shadow.write(write, clocks.known[1]))
     assert [(clash.kind, clash.cell) for clash in clashes] == [("race", 5 if written.start < 5 else 6)]
+
+
+def test_cells_that_lie_beside_one_another_are_a_slice_of_their_shadow() -> None:
+    """Sparse ones, and such that lie outside in front, are none; a range may be moved."""
+    dense, sparse, outside = (Cells(np.array(at, np.int64)) for at in ([4, 2, 3], [2, 9, 30], [-1, 2]))
+    assert (dense.first, dense.last, dense.around) == (2, 4, slice(2, 5))
+    assert (sparse.first, sparse.last, sparse.around, outside.around) == (2, 30, None, None)
+    moved = Cells(range(2, 5)).moved(10)
+    assert (moved.where, moved.size, moved.at) == (slice(12, 15), 3, range(12, 15))
+    assert dense.moved(1).at.tolist() == [5, 3, 4]
 
 
 def test_many_problems_of_one_kind_leave_room_for_others() -> None:
