@@ -1,4 +1,4 @@
-"""The kernels of today.py and roles.py: the right ones are silent, and each fault is told as its code."""
+"""The kernels of today, roles and styles: the right ones are silent, and each fault is told as its code."""
 
 from __future__ import annotations
 
@@ -28,10 +28,19 @@ def written(module: str, name: str) -> object:
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(("module", "arch"), [("today", "sm_90a"), ("today", "sm_100a"), ("roles", "sm_90a")])
+@pytest.mark.parametrize(
+    ("module", "arch"),
+    [
+        ("today", "sm_90a"),
+        ("today", "sm_100a"),
+        ("roles", "sm_90a"),
+        ("styles", "sm_90a"),
+        ("styles", "sm_100a"),
+    ],
+)
 def test_what_is_told(module: str, arch: str) -> None:
     told: Any = written(module, "TOLD")
-    others: Any = written("today", "SM100")
+    others: Any = written(module, "SM100") if module != "roles" else ()
     names = [name for name in told if (name in others) == (arch == "sm_100a")]
     with SharedLowering(copies=False, order=check_module) as lowering:
         trace = trace_script(
