@@ -1,9 +1,10 @@
 """The transpose of few rows, whose number is known when it is compiled: so places are numbers.
 
 A block takes all rows of some columns. Its tile is a piece of each row of `x`, and one run of aligned 16-byte
-chunks of `y`. A thread works out once where in shared memory the elements of its first chunk of `y` lie.
-Those of its other chunks lie a known distance further: a chunk of columns on, as many chunks of `y` further
-as there are rows. So a chunk takes a read for each element, the permutes and a store.
+chunks of `y`. Rows lie in shared memory as far into a chunk as in global memory, and a known distance apart.
+A thread works out once where the elements of its first chunk of `y` lie there. Those of its other chunks lie
+a known distance further: a chunk of columns on, as many chunks of `y` further as there are rows. So a chunk
+takes a read for each element, the permutes and a store.
 """
 
 from __future__ import annotations
@@ -116,9 +117,23 @@ class FewRows(NamedTuple):
         return -(-self.count // self.step)
 
     @property
+    def apart(self) -> int:
+        """Elements in shared memory from a row to the next, which starts `slope` further into a chunk."""
+        return self.chunk * self.each + (self.slope or 0)
+
+    @property
+    def spread(self) -> int:
+        """Elements more after every chunk of rows, so that eight of these lie in different banks.
+
+        They do anyway if `apart` is odd.
+        """
+        return self.chunk * (1 - self.apart % 2)
+
+    @property
     def room(self) -> int:
-        """Chunks in shared memory: one is unused after every chunk of rows, against bank conflicts."""
-        return self.count * self.each + self.count // self.chunk + 1
+        """Chunks in shared memory, wherever in a chunk the first row starts."""
+        last = (self.count - 1) * self.apart + (self.count - 1) // self.chunk * self.spread
+        return (last + self.chunk - 1) // self.chunk + self.each
 
     @property
     def residents(self) -> int:
@@ -169,7 +184,8 @@ def transpose_few_rows(
         )
     else:
         enter(early)
-    safe, held = load_pieces(x, in_slots(smem), wide, corner, ldx, whole, plan)
+    low = 0 if plan.slope is None else cutlass.Int32(corner & (size - 1))
+    safe, held = load_pieces(x, in_slots(smem), wide, corner, ldx, whole, low, plan)
     cute.arch.cp_async_commit_group()
 
     # A warp stores eight chunks of each of four parts, which lie a column or two apart: see shifted.py.
@@ -178,17 +194,11 @@ def transpose_few_rows(
     in_part = warp // among * LANES_M + lane_m
     mine = (warp % among * LANES_N + lane_n) * plan.part + in_part
     ahead = ahead_by(lane_n, plan.product, plan.word)
-    places = []
-    for k in cutlass.range_constexpr(size):
-        element = size * mine + ((k + plan.word * ahead) & (size - 1)) - late + int(plan.loose) * plan.count
-        across = element // plan.count
-        row = element - across * plan.count
-        shift = 0 if plan.slope is None else cutlass.Int32((corner + row * plan.slope) & (size - 1))
-        places.append(size * slot_of(row, 0, plan) + shift + across)
+    places = places_of(size * mine - late + int(plan.loose) * plan.count, low, ahead, plan)
     if cutlass.const_expr(plan.eager):
         places = worked_out(places)
         if safe:
-            keep_pieces(held, in_slots(smem), plan)
+            keep_pieces(held, in_slots(smem), low, plan)
     cells = [cells_at(smem, place) for place in places]
     here = y[None, (begin >> plan.bits) + block * (plan.columns // size * plan.count) + mine]
     chunks = cute.make_layout((size, plan.columns * plan.count), stride=(1, size))
@@ -227,9 +237,13 @@ def load_pieces(
     corner: cutlass.Int64,
     ldx: cutlass.Int64,
     whole: tuple[cutlass.Int64, cutlass.Int64],
+    low: cutlass.Int32 | int,
     plan: cutlass.Constexpr,
 ):
-    """The `wide` columns of a block, from element `corner` on; whether registers hold them, and which."""
+    """The `wide` columns of a block, from element `corner` on, which is element `low` of its chunk.
+
+    Returns whether registers hold them, and which.
+    """
     size = plan.chunk
     tid, _, _ = cute.arch.thread_idx()
     row, chunk = tid // plan.each, tid % plan.each
@@ -244,7 +258,7 @@ def load_pieces(
                 here = place + i * plan.step * ldx
                 wanted = row < min(plan.step, plan.count - i * plan.step)
                 if wanted and size * chunk - cutlass.Int32(here & (size - 1)) < wide:
-                    slot = slots[None, slot_of(row + i * plan.step, chunk, plan)]
+                    slot = slots[None, slot_of(row + i * plan.step, chunk, low, plan)]
                     copy_kept(x[None, (here >> plan.bits) + chunk], slot)
     else:
         held = cute.make_rmem_tensor((size, plan.passes), x.element_type)
@@ -255,18 +269,20 @@ def load_pieces(
                 if wanted and size * chunk - cutlass.Int32(here & (size - 1)) < wide:
                     load_wide(x[None, (here >> plan.bits) + chunk], held[None, i], plan.load)
             if cutlass.const_expr(not plan.eager):
-                keep_pieces(held, slots, plan)
+                keep_pieces(held, slots, low, plan)
     if not safe:
         for i in cutlass.range(plan.passes, unroll=1):
             line, here = row + i * plan.step, place + i * plan.step * ldx
             wanted = size * chunk - cutlass.Int32(here & (size - 1)) < wide
             if row < plan.step and line < plan.count and wanted:
-                load_chunk(x, (here >> plan.bits) + chunk, slots[None, slot_of(line, chunk, plan)], whole)
+                load_chunk(
+                    x, (here >> plan.bits) + chunk, slots[None, slot_of(line, chunk, low, plan)], whole
+                )
     return safe, held
 
 
 @cute.jit
-def keep_pieces(held, slots: cute.Tensor, plan: cutlass.Constexpr):
+def keep_pieces(held, slots: cute.Tensor, low: cutlass.Int32 | int, plan: cutlass.Constexpr):
     """What `load_pieces` loaded to registers, to shared memory."""
     if cutlass.const_expr(held is not None):
         tid, _, _ = cute.arch.thread_idx()
@@ -274,12 +290,39 @@ def keep_pieces(held, slots: cute.Tensor, plan: cutlass.Constexpr):
         write = cute.make_copy_atom(CopyUniversalOp(), slots.element_type, num_bits_per_copy=128)
         for i in cutlass.range_constexpr(plan.passes):
             if row < min(plan.step, plan.count - i * plan.step):
-                cute.copy(write, held[None, i], slots[None, slot_of(row + i * plan.step, chunk, plan)])
+                cute.copy(write, held[None, i], slots[None, slot_of(row + i * plan.step, chunk, low, plan)])
 
 
-def slot_of(row, chunk, plan: FewRows):
+def place_of(row, low, plan):
+    """The element of shared memory where a row of `x` starts, of which the first starts at `low`."""
+    return low + row * plan.apart + (row >> plan.bits) * plan.spread
+
+
+def slot_of(row, chunk, low, plan):
     """Where a chunk of a row of `x` lies in shared memory."""
-    return row * plan.each + (row >> plan.bits) + chunk
+    return (place_of(row, low, plan) >> plan.bits) + chunk
+
+
+def places_of(first, low, ahead, plan: FewRows) -> list:
+    """Where in shared memory the elements of a chunk of `y` lie, which begins with its element `first`.
+
+    As a thread reads them, from its pair number `ahead` on.
+    """
+    across = first // plan.count
+    row = first - across * plan.count
+    begin, into = place_of(row, low, plan) + across, row & (plan.chunk - 1)
+    next_column = plan.count * plan.apart - 1 + (row - into if plan.spread else 0)
+    places = []
+    for k in range(plan.chunk):
+        further = (k + plan.word * ahead) & (plan.chunk - 1)
+        place = begin + further * plan.apart
+        if plan.count < plan.chunk:
+            place -= (row + further) // plan.count * next_column
+        else:  # one column at most ends within a chunk of `y`
+            more = cutlass.Int32(into + further >= plan.chunk) * plan.spread
+            place += cutlass.select_(row + further >= plan.count, -next_column, more)
+        places.append(place)
+    return places
 
 
 @cute.jit

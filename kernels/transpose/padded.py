@@ -35,7 +35,7 @@ from kernels.transpose.common import (
     start_in,
     worked_out,
 )
-from kernels.transpose.few_rows import FewRows, keep_pieces, load_pieces, slot_of
+from kernels.transpose.few_rows import FewRows, keep_pieces, load_pieces, place_of
 from kernels.transpose.fitting import in_rows
 from kernels.transpose.registers import store_wide
 
@@ -43,8 +43,9 @@ from kernels.transpose.registers import store_wide
 class Padded(NamedTuple):
     """`count` rows of `x`, at least a sector; a block takes `columns`, and stores `across` side by side.
 
-    `columns` is a multiple of `across`, and that of `sector`; `size`: as for `FewRows`. A block that starts
-    early has what it will load brought to the L2. `soon`: and, before that, the ends of its rows of `y`.
+    `columns` is a multiple of `across`, and that of `sector`; `size`, `slope`: as for `FewRows`. A block that
+    starts early has what it will load brought to the L2. `soon`: and, before that, the ends of its rows of
+    `y`.
     """
 
     count: int
@@ -52,9 +53,11 @@ class Padded(NamedTuple):
     across: int = 48
     size: int = 2
     soon: bool = False
+    slope: int = 0
 
     chunk, bits, word, smem_bytes = Chunks.chunk, Chunks.bits, Chunks.word, Chunks.smem_bytes
     step, passes, room = FewRows.step, FewRows.passes, FewRows.room
+    apart, spread = FewRows.apart, FewRows.spread
     eager, load, limits = True, "evict_last", {"preferred_smem_carveout": 100}
 
     @property
@@ -84,7 +87,11 @@ class Padded(NamedTuple):
 
     def fits(self, x: Any, y: Any) -> bool:
         """Whether the kernel takes these two."""
-        return in_rows(x, y, self.size) and y.stride(-2) * self.columns < 2**31
+        return (
+            in_rows(x, y, self.size)
+            and y.stride(-2) * self.columns < 2**31
+            and x.stride(-2) % self.chunk == self.slope
+        )
 
 
 @cute.kernel
@@ -113,7 +120,8 @@ def transpose_padded(
         begin = starts[1] + item * apart[1] + n0 * pitches[1]
         fetch_ends(y, begin, pitches[1], wide, cutlass.Int32(plan.count))
     enter_fetching(early, plan.residents, x, corner, pitches[0], cutlass.Int32(plan.count), wide)
-    safe, held = load_pieces(x, in_slots(smem), wide, corner, pitches[0], whole, plan)
+    low = cutlass.Int32(corner & (plan.chunk - 1))
+    safe, held = load_pieces(x, in_slots(smem), wide, corner, pitches[0], whole, low, plan)
     cute.arch.cp_async_commit_group()
 
     # Here and no sooner: each register less of what the loads need is one more block.
@@ -127,10 +135,9 @@ def transpose_padded(
     before = cutlass.Int32(-place & (plan.sector - 1))
     row, sector_end = before + size * chunk, before + plan.sector * (chunk // 2 + 1)
     here = ((place + before) >> plan.bits) + chunk
-    shift, slope = cutlass.Int32(corner & (size - 1)), cutlass.Int32(pitches[0] & (size - 1))
-    places = worked_out([in_piece(row + k, shift, slope, plan) + column for k in range(size)])
+    places = worked_out([place_of(row + k, low, plan) + column for k in range(size)])
     if safe:
-        keep_pieces(held, in_slots(smem), plan)
+        keep_pieces(held, in_slots(smem), low, plan)
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
     cells = [cells_at(smem, place) for place in places]
@@ -139,7 +146,7 @@ def transpose_padded(
             if column + i * plan.across < wide:
                 taken = gathered(cells, i * plan.across)
                 store_wide(taken, y[None, here + i * (plan.across // size) * pitches[1]], "plain")
-    store_rest(smem, y, begin, cutlass.Int32(pitches[1]), wide, shift, slope, plan)
+    store_rest(smem, y, begin, cutlass.Int32(pitches[1]), wide, low, plan)
 
 
 @cute.jit
@@ -149,8 +156,7 @@ def store_rest(
     begin: cutlass.Int64,
     ldy: cutlass.Int32,
     wide: cutlass.Int32,
-    shift: cutlass.Int32,
-    slope: cutlass.Int32,
+    low: cutlass.Int32,
     plan: cutlass.Constexpr,
 ):
     """What rows of `y` have of sectors that are not all theirs, an element a lane.
@@ -160,7 +166,7 @@ def store_rest(
     """
     tid, _, _ = cute.arch.thread_idx()
     size = plan.sector
-    at_once, k, low = plan.threads // size, tid % size, cutlass.Int32(begin & (size - 1))
+    at_once, k, into = plan.threads // size, tid % size, cutlass.Int32(begin & (size - 1))
     rows = cute.make_tensor(y.iterator + begin, cute.make_layout(1 << 30))
     for apart in cutlass.range_constexpr(2):
         for i in cutlass.range_constexpr(-(-(plan.columns + 1) // at_once)):
@@ -168,7 +174,7 @@ def store_rest(
             column = i * at_once + tid // size
             start = column * ldy
             end = start - ldy + plan.count
-            into_end, into_start = (low + end) & (size - 1), (low + start) & (size - 1)
+            into_end, into_start = (into + end) & (size - 1), (into + start) & (size - 1)
             place = (start - into_start if apart else end - into_end) + k
             begins = place >= start and into_start > 0 and column < wide
             ends = k < into_end and column > 0 and column <= wide
@@ -176,16 +182,11 @@ def store_rest(
                 begins, ends = begins and start - into_start != end - into_end, False
             if begins or ends:
                 row, across = (place - start, column) if begins else (place - start + ldy, column - 1)
-                rows[place] = smem[in_piece(row, shift, slope, plan) + across]
-
-
-def in_piece(row, shift, slope, plan: Padded):
-    """The element of shared memory where the piece of a row of `x` starts; `shift`: that of the first row."""
-    return plan.chunk * slot_of(row, 0, plan) + ((shift + row * slope) & (plan.chunk - 1))
+                rows[place] = smem[place_of(row, low, plan) + across]
 
 
 def build_padded(plan: Padded, early: int = 0) -> Kernel:
-    """`plan.count` rows, any pitches and bases; rows of `x` and of `y` contiguous."""
+    """`plan.count` rows, `plan.slope`, any pitch of `y` and bases; rows of `x` and of `y` contiguous."""
     return launched(transpose_padded, in_padded, plan, early)
 
 

@@ -36,9 +36,9 @@ SIZES = (1, 2, 4, 8)
 
 
 class Tile(NamedTuple):
-    """What `FewRows` says of a tile, its columns (the evenest of a range) for elements of two bytes."""
+    """What `FewRows` says of a tile, its columns (the evenest of a range) in bytes."""
 
-    columns: int | range
+    wide: int | range
     unit: int = 1
     eager: bool = False
 
@@ -47,7 +47,6 @@ PLANS: dict[str, AnyPlan] = {
     "flat": Flat(2, 256),
     "exchange 128x128 bulk, 768": Exchange((128, 128), 0, "evict_last", "bulk", 768, fetch=True),
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768, fetch=True),
-    "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming", 1152, fetch=True),
     "exchange 64x128": Exchange((64, 128), 0, "no_allocate", "streaming", 1152),
     **{
         f"exchange {tile[0]}x{tile[1]} {store}, {size} bytes": Exchange(
@@ -59,6 +58,7 @@ PLANS: dict[str, AnyPlan] = {
     "shifted 248x128": Shifted((248, 128), 16, 16, most=2),
     "shifted 120x64": Shifted((120, 64), 8, 16, most=5),
     "shifted 120x64 fetched": Shifted((120, 64), 8, 16, most=5, fetch=True),
+    "shifted 64x128, 1 bytes": Shifted((64, 128), 8, 16, most=4, size=1),
     "shifted 128x128, 4, 1 bytes": Shifted((128, 128), 8, 32, most=4, size=1),
     "shifted 128x128 fetched, 1 bytes": Shifted((128, 128), 8, 16, most=4, fetch=True, size=1),
     "shifted 240x128 fetched, 1 bytes": Shifted((240, 128), 16, 32, most=3, fetch=True, size=1),
@@ -85,25 +85,69 @@ PLANS: dict[str, AnyPlan] = {
 FEW = 512
 """Rows or columns, at most, for which Padded and FewColumns are compiled."""
 
-WIDE = Tile(96, 6), Tile(48, 3)
+PAST_REGISTERS = 96
+"""Bytes of the columns of a tile, not of a batch, that is loaded past the registers."""
 
-TILES: tuple[tuple[int, dict[int, tuple[Tile, ...]]], ...] = (
-    (5, dict.fromkeys((4, 8), (Tile(512, 64),))),
-    (9, {2: (Tile(128, 16), Tile(512, 16)), **dict.fromkeys((4, 8), (Tile(512, 16),))}),
-    (25, {1: (Tile(256, 8), Tile(256, 8, True)), **dict.fromkeys((2, 4, 8), (Tile(128, 8), Tile(256, 8)))}),
-    (64, {1: (Tile(96, 3), Tile(48, 3)), 4: (Tile(96, 6),), **dict.fromkeys((2, 8), WIDE)}),
-    (128, {1: (Tile(48, 3), Tile(48, 3, True)), 2: (Tile(96, 3),)}),
-    (256, {1: (Tile(range(40, 57, 8), 1, True), Tile(64, 1, True)), **dict.fromkeys((2, 4), (Tile(64),))}),
-)
+Tiles = tuple[tuple[int, dict[int, tuple[Tile, ...]]], ...]
 """Tiles of few rows: by how many these are less than, and bytes of an element, those that lead anywhere."""
 
-BATCHED = {
-    1: (Tile(48, 1, True),),
-    2: (Tile(48, 1, True), Tile(64, 2, True), Tile(range(16, 41, 8), 1, True)),
-}
-"""The same for a batch, from BATCHED_ROWS to FEW rows."""
+TILES: Tiles = (
+    (5, dict.fromkeys((4, 8), (Tile(1024, 64),))),
+    (9, {2: (Tile(256, 16), Tile(1024, 16)), **dict.fromkeys((4, 8), (Tile(1024, 16),))}),
+    (
+        25,
+        {
+            1: (Tile(512, 8), Tile(512, 8, True)),
+            2: (Tile(192, 12), Tile(256, 8), Tile(384, 8, True)),
+            **dict.fromkeys((4, 8), (Tile(256, 8), Tile(384, 12))),
+        },
+    ),
+    (
+        64,
+        {
+            1: (Tile(64, 2), Tile(96, 3), Tile(96, 6), Tile(128, 4), Tile(192, 3), Tile(192, 4, True)),
+            2: (Tile(128, 2, True), Tile(192, 6), Tile(256, 8, True), Tile(384, 6, True)),
+            4: (Tile(192, 6), Tile(256, 4, True), Tile(384, 12)),
+            8: (Tile(96, 3), Tile(192, 6)),
+        },
+    ),
+    (
+        128,
+        {
+            1: (Tile(48), Tile(96, 3, True), Tile(128, 1, True)),
+            2: (Tile(128, 2, True), Tile(192, 4, True)),
+            4: (Tile(192, 3),),
+        },
+    ),
+    (
+        256,
+        {
+            1: (Tile(range(80, 113, 16), 1, True), Tile(64, 1, True), Tile(128, 1, True)),
+            2: (Tile(128), Tile(128, 1, True), Tile(128, 2, True)),
+            4: (Tile(128),),
+        },
+    ),
+)
 
-BATCHED_ROWS = 64
+BATCHED: Tiles = (
+    (25, {}),
+    (64, {1: (Tile(48, 3, True), Tile(96, 3), Tile(192, 6, True)), 2: (Tile(192, 6, True),)}),
+    (
+        128,
+        {
+            1: (Tile(48, 3), Tile(64, 1, True), Tile(192, 3, True)),
+            2: (Tile(96, 2, True), Tile(128, 2, True), Tile(192, 6, True)),
+        },
+    ),
+    (
+        513,
+        {
+            1: (Tile(64, 1, True), Tile(96, 1, True), Tile(112, 1, True)),
+            2: (Tile(96, 1, True), Tile(128, 2, True), Tile(range(32, 81, 16), 1, True)),
+        },
+    ),
+)
+"""The same for a batch."""
 
 FETCHED, FETCHED_ROWS = 20 << 10, 128
 """Bytes of a tile up to which blocks of few rows ask for theirs early; those of a batch of bytes always do.
@@ -212,32 +256,27 @@ def few_rows(x: Any, y: Any) -> dict[str, AnyPlan]:
     count, size, batch = x.shape[-2], x.element_size(), x.dim() == 3
     chunk, loose = CHUNK_BYTES // size, y.data_ptr() % CHUNK_BYTES != 0 or (batch and not whole_chunks(y))
     slope = None if whole_chunks(x) and not loose else x.stride(-2) % chunk
-    tiles = BATCHED if BATCHED_ROWS <= count <= FEW else {}
-    if not batch:
-        tiles = next((sized for rows, sized in TILES if count < rows), {})
+    tiles = next((sized for rows, sized in (BATCHED if batch else TILES) if count < rows), {})
     found = {}
     for tile in tiles.get(size, ()) if count > 1 and not (loose and count < chunk) else ():
-        columns = even_columns(x, tile.columns) if isinstance(tile.columns, range) else tile.columns
-        short = 2 * columns * count < FETCHED and (batch or size == 1 or count < FETCHED_ROWS)
+        wide = evenest(x, tile.wide) if isinstance(tile.wide, range) else tile.wide
+        short = wide * count < FETCHED and (batch or size == 1 or count < FETCHED_ROWS)
         fetch = short or (batch and size == 1)
-        load = "async" if columns == 48 and not batch else "evict_last"
+        load = "async" if wide == PAST_REGISTERS and not batch else "evict_last"
         eager = tile.eager and (batch or slope is not None)
-        plan = FewRows(count, 2 * columns // size, tile.unit, slope, fetch, loose, load, size, eager)
+        plan = FewRows(count, wide // size, tile.unit, slope, fetch, loose, load, size, eager)
         if plan.threads <= 1024 and plan.step > 0:
-            found[f"few rows, {plan.columns} by {plan.unit}{' eager' * (eager and not batch)}"] = plan
+            found[f"few rows, {plan.columns} by {plan.unit}{' eager' * eager}"] = plan
     return found
 
 
-def even_columns(x: Any, tiles: range) -> int:
-    """Of columns of a tile, those for which the multiprocessor with the most blocks has the fewest columns.
-
-    `tiles` and the answer are for elements of two bytes.
-    """
+def evenest(x: Any, tiles: range) -> int:
+    """Of bytes of a tile's columns, those for which the multiprocessor with the most blocks has the least."""
     items = x.shape[0] if x.dim() == 3 else 1
 
-    def most(columns: int) -> int:
-        blocks = items * (x.shape[-1] // (2 * columns // x.element_size()) + 1)
-        return -(-blocks // multiprocessors()) * columns
+    def most(wide: int) -> int:
+        blocks = items * (x.shape[-1] * x.element_size() // wide + 1)
+        return -(-blocks // multiprocessors()) * wide
 
     return min(tiles, key=most)
 
@@ -251,7 +290,8 @@ def padded(x: Any, y: Any) -> dict[str, AnyPlan]:
         across = max(threads // (count // sector * 2) // sector, 1) * sector
         even = -(-n // -(-n // (across * times)))
         across = -(-even // sector) * sector if times == 1 else across
-        plan = Padded(count, -(-even // across) * across, across, x.element_size(), soon)
+        slope = x.stride(-2) % (sector // 2)
+        plan = Padded(count, -(-even // across) * across, across, x.element_size(), soon, slope)
         if plan.threads <= 1024 and plan.step > 0 and plan.residents > 1:
             found[f"padded {plan.columns}, {across}{' soon' * soon}"] = plan
     return found

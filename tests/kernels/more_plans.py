@@ -58,9 +58,9 @@ WHOLE = {
 PADDED = {
     f"padded, {plan.size}, {plan.columns}": plan
     for plan in (
-        Padded(33, 32, 32, size=1),
-        Padded(41, 48, 16, soon=True),
-        Padded(9, 16, 8, size=4),
+        Padded(33, 32, 32, size=1, slope=5),
+        Padded(41, 48, 16, soon=True, slope=2),
+        Padded(9, 16, 8, size=4, slope=3),
         Padded(5, 8, 8, size=8),
     )
 }

@@ -345,7 +345,8 @@ def test_rows_of_y_with_pads_move_every_bit(hopper, name, n, pads, gap, offs):
     """Two matrices; pads within a chunk, over two and over whole ones, and none; what lies between stays."""
     plan = PADDED.get(name, Padded(33, 64, 32))
     bits, view = np.random.default_rng(n), np.lib.stride_tricks.as_strided
-    size, pitches, dtype = plan.size, (n + pads[0], plan.count + pads[1]), np.dtype(f"u{plan.size}").type
+    size, dtype = plan.size, np.dtype(f"u{plan.size}").type
+    pitches = n + pads[0] + (plan.slope - n - pads[0]) % plan.chunk, plan.count + pads[1]
     apart = plan.count * pitches[0] + gap, n * pitches[1] + gap
     most = np.iinfo(dtype).max
     x, y = (bits.integers(0, most, 2 * step, dtype=dtype, endpoint=True) for step in apart)
