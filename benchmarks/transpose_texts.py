@@ -126,8 +126,8 @@ At 16384 x 16384 and above nothing is moved twice, and no other pipe is half bus
 from the elementwise kernel is how busy memory is kept, which is a matter of order (below). Where pitches are
 odd, pieces of rows read sectors at both ends that their neighbours read as well. If the thin side of a matrix
 is known at compile time, a plan takes a few instructions for each 16 bytes; plans that do not know it
-(`shifted`) issue four times as many. `shifted 120x128, 3` and, of bytes, `few rows, 64 by 1` are no plans any
-more.
+(`shifted`) issue four times as many. `few rows` are counted as they were before their places took three
+instructions for twelve; `shifted 120x128, 3` is no plan any more.
 """
 
 BOUND = """

@@ -81,7 +81,8 @@ def test_few_rows_are_gathered_with_few_bank_conflicts(count: int, ways: float, 
     found = []
     for slope in SLOPES:
         for plan in rows_plans(count, slope):
-            taken, least = (sum(each) for each in zip(*(wavefronts(plan, step) for step in (0, 3))))
+            steps = [wavefronts(plan, step) for step in (0, 3)]
+            taken, least = (sum(each) for each in zip(*steps, strict=True))
             found.append(taken / least)
     assert max(found) <= most
     assert sum(found) <= ways * len(found)
