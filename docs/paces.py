@@ -139,6 +139,7 @@ def _figures() -> str:
         f"With the compiler's registers tau is {parts['registers']:.2f}, with its rounds "
         f"{parts['rounds']:.2f}, with both {parts['registers and rounds']:.2f}, with its instructions alone "
         f"{parts['instructions']:.2f}.",
+        _first_four(parts),
         _to_memory(plans),
         _bounds(),
         f"**Bits and counters.** Of the {len(fresh)} plans of seeds {', '.join(ran['pairs'])}, {right} moved "
@@ -149,6 +150,19 @@ def _figures() -> str:
         "([synthesis_kinds](evidence/synthesis_kinds.json)).",
     )
     return "\n" + "\n".join(map(bullet, points)) + "\n\n"
+
+
+def _first_four(parts: dict[str, Any]) -> str:
+    """What it would be worth to compile some plans in any case, and what it would cost."""
+    few, now, spent = parts["first 4"], read("synthesis_speed")["new"], read("synthesis_speed")["compiled"]
+    return (
+        "**If the first four plans were always compiled**, tau would be "
+        f"{few['tau']:.2f}, and the first plan within 5 % of the fastest in {few['near']} of "
+        f"{few['requests']} requests, for {parts['first']['near']}. A common tile would take "
+        f"{now['p50'] + spent['first 4']['p50']:.1f} s for {now['p50']:.1f}, more than the second that it may "
+        "take, and answers would depend on what is installed. So it is an option, and takes all plans: "
+        f"{spent['first 8']['p50']:.1f} s more."
+    )
 
 
 def _to_memory(plans: list[dict[str, Any]]) -> str:

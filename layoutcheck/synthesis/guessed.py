@@ -24,6 +24,12 @@ that they load, 4 to 6 for one that they store, and 15 for each of 192."""
 ONE_BY_ONE, BESIDE, EACH_WORD = 48.0, 24.0, 2.0
 """Registers of a program without a tile ahead, which turns block after block: at most so many, or those
 beside a block and for each of its words (compiled programs)."""
+OWN_CYCLES, ANEW_CYCLES = 70.0, 290.0
+"""Of a warp by itself for a tile of an epilogue, and more if it has one stage: its loop is not unrolled, and
+works out addresses in each turn (compiled programs, as the next)."""
+WORD_CYCLES, ACCESS_CYCLES, TURNED_CYCLES, BOX_CYCLES = 1.8, 6.7, 1.1, 9.0
+"""For each word that stmatrix takes, access of a thread, element turned in registers, and box. Two halves of
+390 programs, fitted alone, give 0.8 to 1.4 times these."""
 OWN_REGISTERS, LEAST_REGISTERS = 20, 4
 """Those of a thread that hold no loads under way, and those that do at least (measured)."""
 
@@ -36,7 +42,7 @@ def active(move: Move, wanted: Wanted) -> int:
 
 
 def expected(found: Found, wanted: Wanted) -> Compiled:
-    """Registers and instructions of a thread for a tile, without the compiler: a rough guess.
+    """Registers and instructions of a thread for a tile, of an epilogue also its cycles: a rough guess.
 
     Fitted to what it makes of random plans; a plan's registers are often half or twice as many.
     """
@@ -45,25 +51,31 @@ def expected(found: Found, wanted: Wanted) -> Compiled:
     swizzled = shared is not None and shared.swizzle is not None
     registers, instructions = 28.0 + 4.0 * piped + 4.0 * swizzled, 24.0 + 12.0 * piped
     alone = block = 0.0
+    cycles = OWN_CYCLES + ANEW_CYCLES * (not piped)
     for move in found.moves:
         if isinstance(move, Tma) and shared is not None:
             alone += BOX_INSTRUCTIONS * move.boxes(shared)
-        words = size / 4 / active(move, wanted)
+            cycles += BOX_CYCLES * move.boxes(shared)
+        words = size / REGISTER_BYTES / active(move, wanted)
         if isinstance(move, Matrix):
             instructions += words * (1 + 2 / math.prod(move.matrices))
+            cycles += WORD_CYCLES * words
         elif isinstance(move, (Threads, Direct)):
             deal = move.deal
-            accesses = words * 4 / wanted.element_bytes / deal.vector
+            elements = words * REGISTER_BYTES / wanted.element_bytes
+            accesses = elements / deal.vector
             turned = deal.block > 1 and deal.vector > 1
+            cycles += ACCESS_CYCLES * accesses + TURNED_CYCLES * elements * turned
             if turned:
                 block = max(block, deal.vector * deal.block * wanted.element_bytes / REGISTER_BYTES)
                 registers += 1.3 * words + 12.0 * swizzled
-                instructions += words * 4 / wanted.element_bytes * (wanted.element_bytes < 4)
+                instructions += elements * (wanted.element_bytes < REGISTER_BYTES)
             if isinstance(move, Threads) and move.asynchronous:
                 registers += 0.4 * accesses
             instructions += 3 * accesses + (0 if isinstance(move, Threads) and move.outer else words)
     most = MOST_REGISTERS if piped else max(ONE_BY_ONE, BESIDE + EACH_WORD * block)
-    return Compiled(min(registers, most, MOST_REGISTERS), instructions, alone)
+    known = cycles if wanted.accumulator else None
+    return Compiled(min(registers, most, MOST_REGISTERS), instructions, alone, cycles=known)
 
 
 def rounds_of(code: Compiled, writer: Move, threads: int, wanted: Wanted) -> float:
