@@ -4,8 +4,7 @@
 
 Each checkout answers in a process of its own, by turns; a tile's time is the least of the rounds. `--drawn`
 random requests are answered by both, without their limits of time: every plan with its counts, its program
-and its place, the reasons and the space must be equal. Aim: 1 s. `compiled`: what the DSL's process takes
-beside that for the plans of one tile by each reader, the first few or all.
+and its place, the reasons and the space must be equal. Aim: 1 s.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import argparse
 import json
 import os
 import random
-import resource
 import subprocess
 import sys
 import time
@@ -142,27 +140,6 @@ def answer(requests: list[Request], unlimited: bool) -> None:
         print(json.dumps([spent, text]), flush=True)
 
 
-def compiling(most: int) -> list[float]:
-    """Processor seconds of the DSL's process for `most` plans of a tile, by each reader."""
-    from layoutcheck.dsl.programs import compiled
-    from layoutcheck.synthesis.plans import synthesize
-    from layoutcheck.synthesis.reading import read
-    from layoutcheck.synthesis.request import TileRequest
-
-    found = []
-    for reader in READERS:
-        made = synthesize(read(TileRequest(**{"tile": (128, 64), "stages": 2, **reader})))
-        begun = _of_children()
-        compiled([(plan.found, plan.steps) for plan in made.plans[:most]], made.wanted)
-        found.append(_of_children() - begun)
-    return found
-
-
-def _of_children() -> float:
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return spent.ru_utime + spent.ru_stime
-
-
 def asked(tree: Path, requests: list[Request], unlimited: bool = False) -> list[tuple[float, str]]:
     """Seconds and answers of a checkout."""
     code = (
@@ -204,7 +181,6 @@ def main() -> int:
             for n, tile in enumerate(tiles)
         ],
     }
-    found["compiled"] = {f"first {most}": quantiles(compiling(most)) for most in (2, 4, 8)}
     different: list[Any] = []
     if given.old:
         ratios = [old / new for old, new in zip(least["old"], least["new"], strict=True)]

@@ -291,6 +291,16 @@ def test_the_warp_that_starts_many_boxes_is_guessed_to_take_long(transposes: dic
     assert not plans[0].kind.startswith("tma")
 
 
+@pytest.mark.parametrize(("tile", "stages", "cycles"), [("(96,64)", 2, 157), ("(64,64)", 1, 367)])
+def test_an_epilogue_s_warp_is_guessed_to_take_what_it_takes_compiled(
+    tile: str, stages: int, cycles: int
+) -> None:
+    """`cycles`: of a turn of its compiled program; with one stage most of them are addresses."""
+    found = lc.synthesize(tile, "accumulator", "gmem", dst=K, dtype="f16", stages=stages)
+    [plan] = [plan for plan in found.plans if plan.kind == "stmatrix, K-contiguous, plain, universal"]
+    assert plan.demand.own == pytest.approx(cycles, rel=0.2)
+
+
 def test_without_a_tile_ahead_registers_hold_one_block(transposes: dict[int, Synthesis]) -> None:
     """8 x 8 elements are 32 words."""
     most = {
