@@ -217,7 +217,7 @@ TAIL = """
 - The H100 chose from other plans than the tree has now. It has not run `shifted` with tiles gathered in
   stages ([transpose_stages.json](evidence/transpose_stages.json)), nor the plans for thin matrices, batches
   of tiny ones and batches of short elements.
-- [transpose_small.json](evidence/transpose_small.json) and
+- [transpose_small.json](evidence/transpose_small.json), [transpose_few.json](evidence/transpose_few.json) and
   [transpose_words.json](evidence/transpose_words.json) are explorations without torch.compile.
   `kernels/NOTES.md` reads all of these files.
 - The runs ended by the clock: shapes that a table lacks were checked and not timed.
