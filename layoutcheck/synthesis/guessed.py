@@ -48,8 +48,7 @@ def expected(found: Found, wanted: Wanted) -> Compiled:
     """
     size, shared = math.prod(wanted.tile) * wanted.element_bytes, found.shared
     piped = wanted.stages > 1 and shared is not None
-    swizzled = shared is not None and shared.swizzle is not None
-    registers, instructions = 28.0 + 4.0 * piped + 4.0 * swizzled, 24.0 + 12.0 * piped
+    registers, instructions = 28.0 + 4.0 * piped, 24.0 + 12.0 * piped
     alone = block = 0.0
     cycles = OWN_CYCLES + ANEW_CYCLES * (not piped)
     for move in found.moves:
@@ -68,10 +67,8 @@ def expected(found: Found, wanted: Wanted) -> Compiled:
             cycles += ACCESS_CYCLES * accesses + TURNED_CYCLES * elements * turned
             if turned:
                 block = max(block, deal.vector * deal.block * wanted.element_bytes / REGISTER_BYTES)
-                registers += 1.3 * words + 12.0 * swizzled
+                registers += 1.3 * words
                 instructions += elements * (wanted.element_bytes < REGISTER_BYTES)
-            if isinstance(move, Threads) and move.asynchronous:
-                registers += 0.4 * accesses
             instructions += 3 * accesses + (0 if isinstance(move, Threads) and move.outer else words)
     most = MOST_REGISTERS if piped else max(ONE_BY_ONE, BESIDE + EACH_WORD * block)
     known = cycles if wanted.accumulator else None
