@@ -15,7 +15,7 @@ TYPES = {
     "tf32": (32, 11), "fp32": (32, 0), "float32": (32, 0), "f32": (32, 0),
 }  # fmt: skip
 _ROUNDED = [name for name, (_, significand) in TYPES.items() if significand]
-_TYPE = re.compile(rf"(?i)\b(?:torch\.|float8_?)?(?P<type>{'|'.join(_ROUNDED)})(?:fn(?:uz)?)?\b")
+_TYPE = re.compile(rf"(?i)\b(?:torch\.|float8_?)?(?P<type>{'|'.join(TYPES)})(?:fn(?:uz)?)?\b")
 _ERROR = re.compile(
     r"(?i)\bmax(?:imum)?[ _](?:abs\w*[ _])?(?:error|diff\w*)\W{0,3}(?:(?:reaches|of|is|was) (?:up to )?)?(?P<error>[0-9]{0,3}\.[0-9]+)\b(?! ?%)"
 )
@@ -31,6 +31,11 @@ _OF_VECTORS = re.compile(
 _PRODUCT = re.compile(
     r"(?<![\w.*])\(?(?P<first>[0-9][0-9,]{0,11}) ?[*x×] ?\(?(?P<second>[0-9][0-9,]{0,11})\)?(?: ?[*x×] ?\(?(?P<third>[0-9][0-9,]{0,11})\)?)?(?![\w.])"
 )
+_OF_MAPS = re.compile(
+    r"(?i)descriptor|tensor ?map|cuTensorMap|INVALID_VALUE|invalid (?:value|argument)|misalign|illegal"
+)
+_SLICE = re.compile(r"\b(?P<name>[a-z]\w{0,20})\[(?P<first>[1-9][0-9]{0,5}):[^\],\[]{0,20}\]")
+_ALIGNED = re.compile(r"(?i)\bmis-?align|\bun-?aligned|\balignment")
 _INDEX = re.compile(r"(?i)int32|int64|overflow|illegal|offset|stride|index|ptr|out[- ]of[- ]bound|invalid")
 _RESERVED = re.compile(
     r"(?i)(?:request\w*|reserv\w*|launch\w*|smem ?=|set(?:ting)?)\b[^.;]{0,60}?\b(?P<asked>[0-9][0-9,]{3,8})(?: ?(?:B|bytes))?\b[^.;0-9]{0,30}\b(?:below|less than|fewer than|smaller than|under|(?:but|while|whereas)\b[^.;0-9]{0,40}\b(?:uses?|needs?|takes?))\b[^.;0-9]{0,20}(?P<used>[0-9][0-9,]{3,8})\b"
@@ -40,7 +45,13 @@ _NEEDED = re.compile(r"(?i)\b(?:us|need|tak|requir|declar|allocat|sum|total|comp
 _NO_NEED = re.compile(
     r"(?i)limit|maxim|\bmost\b|opt-?in|capacit|availab|device|threads\b|regist|token|element|batch|hidden"
 )
-_OF_TMA = re.compile(r"\bTMA\b|cuTensorMap|cp\.async\.bulk\.tensor|tma_")
+_OF_TMA = re.compile(r"\bTMA\b|\bUTMA\w+|cuTensorMap|cp\.async\.bulk\.tensor|tma_")
+_NO_TMA = re.compile(
+    r"(?i)\b(?:no|not|never|without|un-?used?|disabl\w+|instead of|rather than|off)\b[^.;,]{0,24}\btma|\btma\b[^.;,]{0,24}\b(?:disabled|off|unused|not used)\b|\btma (?:version|variant|path|kernel|one)\b"
+)
+_OF_OTHERS = re.compile(
+    r"(?i)\bcp\.async(?!\.bulk)|\bldmatrix|\bstmatrix|\bLDSM|\b(?:ld|st)\.shared|\b(?:LDS|STS)\b|\b(?:threads?|lanes?|warps?) (?:load|store|read|write|copy|fill)"
+)  # which take other addresses
 _OFFSET = re.compile(
     r"(?i)(?:smem|shared|buf\w*)\b[^.;]{0,60}?\boffset (?:of |is |= ?)?(?P<offset>0x[0-9a-f]{1,6}|[0-9]{1,6})\b(?! ?elem)|\b(?:smem|shared|buf\w*) ?\+ ?(?P<behind>[0-9]{3,6})\b(?! ?elem)"
 )
@@ -60,6 +71,8 @@ _TILE = re.compile(
     rf"(?i)(?<![\w.])(?P<rows>[0-9]{{1,4}}) ?[x×,] ?(?P<columns>[0-9]{{1,4}})\)? ?(?:of |in )?(?P<type>{'|'.join(TYPES)})\b"
 )
 _DIGITS = re.compile(r"[0-9]+")
+_SENTENCES = re.compile(r"(?<=[.!?]) |[;\u3002]")
+_CLAUSES = re.compile(r"(?i),? (?:but|while|whereas|and|so that|where)\b")
 _VALUE = re.compile(r"\b(?P<name>[A-Za-z]\w{0,30})`? ?= ?`?(?P<value>[0-9]{1,7})\b(?!\.)")
 _QUOTIENT = re.compile(
     r"(?<![-\w.])(?P<whole>[A-Za-z]\w{0,30}) ?// ?(?P<part>[A-Za-z]\w{0,30})\b(?!\)? ?\+ ?1\b)"
@@ -74,40 +87,47 @@ _VECTOR = 16  # bytes of the widest access
 
 def told(folded: str) -> tuple[str, ...]:
     """What the figures of a text decide; none where it has not both of a pair."""
-    every = (_rounding, _step, _rows, _wraps, _reserved, _placed, _parts, _beyond, _awaited)
+    every = (_rounding, _step, _rows, _sliced, _wraps, _reserved, _placed, _parts, _beyond, _awaited)
     return tuple(fact for one in every for fact in one(folded))
 
 
-def _typed(folded: str) -> re.Match[str] | None:
-    """The first type that a text names; of FP8 the first that says which."""
-    found = list(_TYPE.finditer(folded))
-    return next((one for one in found if one["type"].lower() != "fp8"), found[0] if found else None)
+def _typed(folded: str, said: re.Match[str]) -> str:
+    """The type of a figure: of its own sentence, else the only one that the text names; of FP8 the first that says which."""
+    start = max((stop.end() for stop in _SENTENCES.finditer(folded, 0, said.start())), default=0)
+    stop = _SENTENCES.search(folded, said.end())
+    beside = _TYPE.findall(folded, start, stop.start() if stop else len(folded))
+    found = [one.lower() for one in beside or _TYPE.findall(folded)]
+    rounded = [one for one in found if one in _ROUNDED]
+    alone = beside or len({TYPES[one] for one in found}) == 1
+    return next((one for one in rounded if one != "fp8"), (*rounded, *found)[0]) if found and alone else ""
 
 
 def _rounding(folded: str) -> tuple[str, ...]:
     """That a tolerance is below what one rounding to the text's type may change."""
-    asked, typed = _TOLERANCE.search(folded), _typed(folded)
-    if not (asked and typed):
+    asked = _TOLERANCE.search(folded)
+    typed = _typed(folded, asked) if asked else ""
+    bits = TYPES[typed][1] if typed else 0
+    if not (asked and bits):
         return ()
-    bits = TYPES[typed["type"].lower()][1]
     said = asked["before"] or asked["behind"]
     unit = 2.0**-bits
     if float(said) >= unit:
         return ()
     return (
-        f"{typed['type']} keeps {bits} bits: one rounding changes a value by up to 2^-{bits} = {unit:.1g} of it, more than the tolerance {said}: two right results differ by more; "
+        f"{typed} keeps {bits} bits: one rounding changes a value by up to 2^-{bits} = {unit:.1g} of it, more than the tolerance {said}: two right results differ by more; "
         "compare each with a result in float32, and by `layoutcheck numerics tol`",
     )
 
 
 def _step(folded: str) -> tuple[str, ...]:
     """From which value on an error is one rounding to the text's type; none of a type of more than 8 bits of significand."""
-    told, typed = _ERROR.search(folded), _typed(folded)
-    bits = TYPES[typed["type"].lower()][1] if typed else 0
-    if not (told and typed and bits <= _COARSE and float(told["error"])):
+    told = _ERROR.search(folded)
+    typed = _typed(folded, told) if told else ""
+    bits = TYPES[typed][1] if typed else 0
+    if not (told and 0 < bits <= _COARSE and float(told["error"])):
         return ()
     return (
-        f"{typed['type']} keeps {bits} bits: one rounding changes a value by up to 2^-{bits} of it, so that {told['error']} is one rounding of a value of {float(told['error']) * 2**bits:.3g} or more: "
+        f"{typed} keeps {bits} bits: one rounding changes a value by up to 2^-{bits} of it, so that {told['error']} is one rounding of a value of {float(told['error']) * 2**bits:.3g} or more: "
         "compare with a reference that is rounded to the same type",
     )
 
@@ -125,19 +145,43 @@ def _wraps(folded: str) -> tuple[str, ...]:
 
 
 def _rows(folded: str) -> tuple[str, ...]:
-    """That rows of an extent begin at addresses which no 16-byte vector may have."""
-    extent, width = _EXTENT.search(folded), _WIDTH.search(folded)
-    if not (extent and width and _OF_VECTORS.search(folded)):
+    """That rows of an extent begin at addresses which no 16-byte vector may have, or no tensor map."""
+    width = _WIDTH.search(folded)
+    if width and _OF_VECTORS.search(folded):
+        each = 2 if width["half"] else 4 if width["full"] else int(width[1]) // 8
+        extent = _EXTENT.search(folded)
+        row = int(extent["extent"]) * each if extent else 0
+        shared = math.gcd(row, _VECTOR)
+        if extent and shared < _VECTOR:
+            return (
+                f"{extent['name']} = {extent['extent']} elements of {each} B are {row:,} B: where rows follow one another so, they begin at multiples of {shared} B alone, "
+                f"and no access may be wider; pad the pitch to a multiple of {_VECTOR} B, and give each vector one predicate",
+            )
+    if width or not _OF_MAPS.search(folded) or not any(map(of_tma, sentences(folded))):
         return ()
-    each = 2 if width["half"] else 4 if width["full"] else int(width[1]) // 8
-    row = int(extent["extent"]) * each
-    shared = math.gcd(row, _VECTOR)
-    if shared == _VECTOR:
-        return ()
-    return (
-        f"{extent['name']} = {extent['extent']} elements of {each} B are {row:,} B: where rows follow one another so, they begin at multiples of {shared} B alone, "
-        f"and no access may be wider; pad the pitch to a multiple of {_VECTOR} B, and give each vector one predicate",
-    )
+    pitches = (one for one in _EXTENT.finditer(folded) if one["name"] != "M")
+    return tuple(
+        f"{one['name']} = {one['extent']} elements are {one['extent']} B of 8 bits and {2 * int(one['extent']):,} B of 16, neither a multiple of {_VECTOR}: as the pitch of rows it is none that a tensor map of TMA takes; "
+        f"pad it to a multiple of {_VECTOR} B, or take a kernel without TMA for this shape"
+        for one in pitches
+        if 2 * int(one["extent"]) % _VECTOR
+    )[:1]
+
+
+def _sliced(folded: str) -> tuple[str, ...]:
+    """Where a slice of a one-dimensional tensor begins, if that is no multiple of 16 bytes, in a text about alignment."""
+    for one in _SLICE.finditer(folded) if _ALIGNED.search(folded) else ():
+        made = re.search(
+            rf"\b{one['name']} ?= ?[^;=]{{0,80}}?\bdtype ?= ?[\w.]*?\b({'|'.join(TYPES)})\b", folded
+        )
+        typed = made[1] if made else _typed(folded, one)
+        bits = TYPES.get(typed, (0, 0))[0]
+        behind = int(one["first"]) * bits // 8
+        if behind % _VECTOR:
+            return (
+                f"{one[0]} of a one-dimensional tensor of {typed} begins {behind} B behind it, no multiple of {_VECTOR}: the base of a tensor map and each 16-byte vector need one; clone() the slice, or promise no alignment for it",
+            )
+    return ()
 
 
 def _reserved(folded: str) -> tuple[str, ...]:
@@ -156,15 +200,29 @@ def _reserved(folded: str) -> tuple[str, ...]:
     )
 
 
+def of_tma(said: str) -> bool:
+    """Whether a part of a text says that TMA is used in it, and by no word that it is not."""
+    return _OF_TMA.search(said) is not None and _NO_TMA.search(said) is None
+
+
+def sentences(folded: str) -> list[str]:
+    """The sentences of a text, as far as full stops and semicolons part them."""
+    return [one for one in _SENTENCES.split(folded) if one]
+
+
 def _placed(folded: str) -> tuple[str, ...]:
-    """Where in shared memory a tile of TMA begins, in itself or in a later stage, if that is no multiple of what TMA takes."""
-    if not _OF_TMA.search(folded):
-        return ()
+    """Where in shared memory a tile of TMA begins, in itself or in a later stage, if that is no multiple of what TMA takes.
+
+    An offset is one of TMA only in a clause that says so and names no other instruction.
+    """
     told = []
-    offset, staged = _OFFSET.search(folded), _STAGE.search(folded)
+    of_tma = [one for one in sentences(folded) if of_tma_alone(one)]
+    clauses = (part for one in of_tma for part in _CLAUSES.split(one) if of_tma_alone(part))
+    offset = next(filter(None, map(_OFFSET.search, clauses)), None)
+    staged = next(filter(None, map(_STAGE.search, of_tma)), None)
     written = (offset["offset"] or offset["behind"]).lower() if offset else "0"
     at = int(written, 16 if written.startswith("0x") else 10)
-    if offset and _BARRIER.search(folded[max(0, offset.start() - 40) : offset.end()]):
+    if offset and _BARRIER.search(offset.string[max(0, offset.start() - 40) : offset.end()]):
         at = 0
     if at % _TILE_OF_TMA:
         told.append(f"an offset of {at} is {at % _TILE_OF_TMA} behind a multiple of {_TILE_OF_TMA}")
@@ -177,6 +235,16 @@ def _placed(folded: str) -> tuple[str, ...]:
             )
     law = f"the shared address of a tensor copy of TMA is a multiple of {_TILE_OF_TMA} bytes (1024 with the 128-byte swizzle; 16 for bulk copies without a map), from the base on: declare it __align__(1024), and pad the stage"
     return (f"{' and '.join(told)}; {law}",) if told else ()
+
+
+def of_tma_alone(said: str) -> bool:
+    """Whether a part of a text says that TMA is used, and names no other instruction."""
+    return of_tma(said) and not of_others(said)
+
+
+def of_others(said: str) -> bool:
+    """Whether a part of a text names an instruction other than TMA's."""
+    return _OF_OTHERS.search(said) is not None
 
 
 def _parts(folded: str) -> tuple[str, ...]:
@@ -197,15 +265,14 @@ def _parts(folded: str) -> tuple[str, ...]:
 
 def _beyond(folded: str) -> tuple[str, ...]:
     """That an offset which the text names lies behind all elements of what it says to have few."""
-    at, room = _AT.search(folded), _ROOM.search(folded)
-    where, count = (int(one["count"].replace(",", "")) if one else 0 for one in (at, room))
-    return (
-        (
-            f"an offset of {where:,} elements is an index beyond a tensor or tile of {count:,}: take the offset within the tile, not within the whole tensor",
-        )
-        if where >= count > 0
-        else ()
-    )
+    for one in sentences(folded):
+        at, room = _AT.search(one), _ROOM.search(one)
+        where, count = (int(found["count"].replace(",", "")) if found else 0 for found in (at, room))
+        if where >= count > 0:
+            return (
+                f"an offset of {where:,} elements is an index beyond a tensor or tile of {count:,}: take the offset within the tile, not within the whole tensor",
+            )
+    return ()
 
 
 def _awaited(folded: str) -> tuple[str, ...]:
