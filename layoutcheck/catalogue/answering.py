@@ -37,6 +37,8 @@ MOST_QUOTED = 300  # characters
 _MARGIN = re.compile(r" ?={5,}(?: ?={5,})* ?")  # of compute-sanitizer's lines
 _FENCE = " ```"  # of Markdown, where the paste of a message ends
 _UNFILLED = re.compile(r" \(\)|[:,] ?$")  # what a group that did not match leaves
+_OTHERWISE = re.compile(r"(?=, or |; |\. )")
+_CALL = re.compile(r"(?<![\w./])(?:cutlass|cute|T|tl)\.(?!py\b)[A-Za-z]\w+\b")
 _GROUP = re.compile(r"\{(\w+)\}")
 
 
@@ -110,7 +112,7 @@ def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None,
         where = None
     remedy = whose.for_kernel(entry, whose.for_builder(entry, remedy, folded), folded)
     cause, remedy = (whose.without_cute(entry, one, folded) for one in (cause, remedy))
-    remedy = _of_script(remedy.rstrip(". "), where)
+    remedy = _of_script(_untried(remedy.rstrip(". "), folded), where)
     quote = refused.message(match[0]) if "said" in groups and entry in tables.DSL else match[0].strip()
     return Answer(entry, _headed(title), cause, remedy, _quoted(quote), where, facts)
 
@@ -159,6 +161,17 @@ def _quoted(said: str) -> str:
 def shortened(said: str, most: int) -> str:
     """A text, cut at a word where it has more than `most` characters."""
     return said if len(said) <= most else f"{said[:most].rpartition(' ')[0]} ..."
+
+
+def _untried(remedy: str, folded: str) -> str:
+    """The remedy without the alternatives that name a call which stands in the text: that one is what failed."""
+    first, *others = _OTHERWISE.split(remedy)
+    kept = (
+        one
+        for one in others
+        if one.startswith(". ") or not any(call in folded for call in _CALL.findall(one))
+    )
+    return f"{first}{''.join(kept)}"
 
 
 def _headed(title: str) -> str:

@@ -17,6 +17,11 @@ INNER = Meaning(
     "One of its own steps stops: it meets the program in a form that it does not handle, as a tile too small or of unusual shape for the instruction, a number of warps, or an operation that the target does not have. No argument of the call is at fault by itself.",
     "Change the tile, stages, warps or options to find the statement that the message is about; take a newer release, and report the program with its IR (Triton: TRITON_KERNEL_DUMP=1, MLIR_ENABLE_DUMP=1)",
 )  # fmt: skip
+# The same of a compiler of graphs or of MLIR itself, which has no tiles of the program's.
+LOWERING = INNER._replace(
+    cause="One of its own steps meets an operation that it does not turn into the next form: there is no lowering of it for this target or these types, or the pass that has one was left out. No tile and no layout of the program is at fault.",
+    helps="Look at the operation that the message names: decompose it before, keep it out of the program, or add the pass that lowers it; take a newer release, and report the smallest module that shows it",
+)
 # What Python's own exceptions mean where no message tells more.
 EXCEPTIONS = {
     "CalledProcessError": ("A program that the code starts ends with an error. What it printed stands above, and not in this exception.", "Read the lines above for that program's first error; start the command by hand. Triton and torch.compile start gcc: it must be installed, with Python's headers"),

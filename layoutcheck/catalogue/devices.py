@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from layoutcheck.catalogue.figures import TYPES
+from layoutcheck.catalogue.figures import TYPES, sentences
 from layoutcheck.machine import arch
 
 _SHAPE = re.compile(r"[\[(]([0-9]{1,9}(?:, ?[0-9]{1,9}){1,5})[\])]")
@@ -37,6 +37,8 @@ _ARCH = re.compile(r"(?i)\bsm_?([0-9]{2,3})")
 _FIRST_OF_A = 90  # whose targets have the suffix a
 _FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
 _OLDER = {"P100": 60, "P40": 61, "P4": 61, "M60": 52, "M40": 52, "K80": 37, "K40": 35}  # before what CuTe runs on [developer.nvidia.com/cuda-gpus]  # fmt: skip
+_OF_SHARED = re.compile(r"(?i)\bshared[ _-]?mem|\bsmem\b")
+_BYTES = re.compile(r"(?<![\w.,])([0-9]{2,3},?[0-9]{3}) ?(?:B|bytes)\b")
 _SHARED = re.compile(
     r"(?i)(?:shared[_ ]?mem\w*|smem|SharedStorage)[\w ]{0,30}?[ =:(]{1,3}(?P<bytes>[0-9]{5,6})\b"
 )
@@ -82,6 +84,18 @@ def room(folded: str) -> int:
     """The bytes of shared memory that a block has on the GPU or architecture which the text names; 0 where it names none."""
     (gpu, _), number = _gpu(folded), _ARCH.search(folded)
     return arch.most_shared(gpu or (int(number[1]) if number else 0))
+
+
+def beyond(folded: str) -> tuple[str, ...]:
+    """That bytes of shared memory are more than a block has, where one sentence of the text names them and the GPU."""
+    for said in sentences(folded) if _OF_SHARED.search(folded) else ():
+        sizes_of = [int(one[1].replace(",", "")) for one in _BYTES.finditer(said)]
+        most, asked = room(said), max(sizes_of, default=0)
+        if most and most < asked < 4 * most and _OF_SHARED.search(folded):
+            return (
+                f"{asked:,} B of shared memory are {asked - most:,} above the {most:,} that a block of this GPU has: the launch is refused; take smaller tiles or fewer stages",
+            )
+    return ()
 
 
 def _gpu(folded: str) -> tuple[int, str]:

@@ -7,6 +7,7 @@ one that stands first.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from layoutcheck.catalogue import demands, folding, tables
@@ -18,6 +19,13 @@ DIED = ("dsl.compiler-died", "dsl.launcher-died")  # the ends of a program, whic
 _ALONE = 80  # characters of a text that tells such an end, and nothing of whose it is
 _ASSERTION = tables.called("cpp.other-assertion")
 _OF_A_FRAME = re.compile(r"\s|File |Traceback|[^\n]{1,400}\.py:[0-9]+: in ")
+_SUBJECTS = ("said", "what", "other")
+_OF_LINES = tuple(
+    entry
+    for entry in tables.of("ptxas")
+    if not entry.general and re.search(r"\?P<(?:said|what)>", entry.words.text)
+)  # of which one log has several
+_MOST_LINES = 40  # of one log that are compared
 _FOLLOW = ("cpp.no-overload", "cpp.header-mix")  # to which a static assertion that fails before leads
 
 
@@ -49,9 +57,34 @@ def _standing(found: list[Match], folded: str) -> list[Match]:
     others_end = len(folded) > _ALONE and not told_of
     found = [one for one in found if not (others_end and one[0].name in DIED)]
     better = {name for entry, _ in found for name in entry.instead_of}
-    found = [one for one in found if one[0].name not in better]
+    kept = [one for one in found if one[0].name not in better]
+    found = [*kept, *_further(found, kept, folded)]
     asserted = min((match.start() for entry, match in found if entry is _ASSERTION), default=len(folded))
     return [one for one in found if one[0].name not in _FOLLOW or one[1].start() < asserted] or found
+
+
+def _further(found: list[Match], kept: list[Match], folded: str) -> list[Match]:
+    """Other messages of ptxas under the entries of those that were found: each says something else, and is in none that is kept."""
+    spans = [match.span() for _, match in kept]
+    told = {(entry.name, _subject(match)) for entry, match in kept}
+    further: list[Match] = []
+    of_kept = [one for one in found if one[0] in _OF_LINES and _overlaps(one[1], spans)]
+    for entry, _ in of_kept:
+        for match in itertools.islice(entry.words.pattern.finditer(folded), _MOST_LINES):
+            if not _overlaps(match, spans) and (entry.name, _subject(match)) not in told:
+                told.add((entry.name, _subject(match)))
+                further.append((entry, match))
+    return further
+
+
+def _overlaps(match: re.Match[str], spans: list[tuple[int, int]]) -> bool:
+    """Whether a match shares letters with one of these spans."""
+    return any(start < match.end() and match.start() < end for start, end in spans)
+
+
+def _subject(match: re.Match[str]) -> str:
+    """What a message of ptxas is about."""
+    return next((value for key, value in match.groupdict().items() if key in _SUBJECTS and value), "")
 
 
 def stated(text: str) -> str:

@@ -47,7 +47,7 @@ _NO_NEED = re.compile(
 )
 _OF_TMA = re.compile(r"\bTMA\b|\bUTMA\w+|cuTensorMap|cp\.async\.bulk\.tensor|tma_")
 _NO_TMA = re.compile(
-    r"(?i)\b(?:no|not|never|without|un-?used?|disabl\w+|instead of|rather than|off)\b[^.;,]{0,24}\btma|\btma\b[^.;,]{0,24}\b(?:disabled|off|unused|not used)\b|\btma (?:version|variant|path|kernel|one)\b"
+    r"(?i)\b(?:no|not|never|without|un-?used?|disabl\w+|instead of|rather than|off)\b[^.;,]{0,24}\btma|\btma\b[^.;,]{0,24}\b(?:disabled|off|unused|not used)\b|\btma (?:version|variant|path|kernel|one)\b[^.;,]{0,12}\b(?:runs?|works?|is (?:fine|right|ok)|passes)\b"
 )
 _OF_OTHERS = re.compile(
     r"(?i)\bcp\.async(?!\.bulk)|\bldmatrix|\bstmatrix|\bLDSM|\b(?:ld|st)\.shared|\b(?:LDS|STS)\b|\b(?:threads?|lanes?|warps?) (?:load|store|read|write|copy|fill)"

@@ -202,6 +202,9 @@ def _of_step(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of another compiler of kernels, or LLVM inside of it."""
     said = next((groups[name] for name in _STEPS if name in groups), "")
     stop = steps.find(folded, said)
+    owner = origin.find(folded).owner
+    if stop.cause == demands.INNER.cause and owner and owners.is_of_graphs(owner):
+        stop = stop._replace(cause=demands.LOWERING.cause, help=demands.LOWERING.helps)
     return {"tool": "a compiler", "reason": stop.said, "where": stop.where, **_told(stop.cause, stop.help)}
 
 

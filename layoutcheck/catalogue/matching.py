@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from layoutcheck.catalogue import (
     answering,
     codes,
+    figures,
     folding,
     installed,
     origin,
@@ -25,6 +26,7 @@ _OTHER = tables.called("dsl.other-exception")
 _SPOKEN = (tables.called("clean.verified"), tables.called("clean.success"))  # which a person's words may be
 _DIED = tables.called("dsl.compiler-died")
 _NAME = tables.called("dsl.name-undefined")
+_BY_TMA = tables.called("cuda.misaligned-tma")
 _NOTICED = 0.02  # of the wavefronts
 _NO_OVERLOAD = tables.called("cpp.no-overload")
 _ERROR_TYPE = tables.called("cpp.error-type")
@@ -64,6 +66,8 @@ def _matches(folded: str) -> Iterator[Match]:
             continue
         if entry is answering.CODE_ALONE and match["named"] and not _known_code(match["named"]):
             continue  # a name in capitals of another program
+        if entry is _BY_TMA and not _is_of_tma(folded, match):
+            continue  # of another instruction
         if entry is _NAME and not _of_compiled(folded):
             continue  # Python's own words, which say nothing of a compiled function
         if entry is answering.FEW_CONFLICTS and not 0 < answering.share(match) < _NOTICED:
@@ -82,6 +86,14 @@ def _matches(folded: str) -> Iterator[Match]:
         if entry is answering.COMPANION and not installed.imported(match["function"]):
             continue
         yield entry, match
+
+
+def _is_of_tma(folded: str, match: re.Match[str]) -> bool:
+    """Whether a text with a fault says that TMA is used, and the sentence of the fault names no other instruction."""
+    parts = figures.sentences(folded)
+    fault = next((one for one in parts if match[0] in one), "")
+    others = figures.of_others(fault) and not figures.of_tma(fault)
+    return not others and any(map(figures.of_tma, parts))
 
 
 def _of_compiled(folded: str) -> bool:

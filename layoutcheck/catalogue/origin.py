@@ -70,7 +70,7 @@ _INDUCTOR = Owner("PyTorch (code that Inductor wrote)", "pytorch/pytorch")
 _CALLED = re.compile(r"torch\.ops\.(\w+\.\w+)")
 # Frames that call and do not compute: torch's dispatch, Python's own machinery.
 _PLUMBING = re.compile(
-    r"tvm_ffi/|torch/(?:_ops|utils/cpp_extension|nn/modules/module|utils/_contextlib|autograd/function|_dynamo/eval_frame|fx/\w+|_compile)\.py|multiprocessing/|concurrent/|threading\.py"
+    r"tvm_ffi/|torch/(?:_ops|cuda/(?:__init__|streams|graphs)|utils/cpp_extension|nn/modules/module|utils/_contextlib|autograd/function|_dynamo/eval_frame|fx/\w+|_compile)\.py|multiprocessing/|concurrent/|threading\.py"
     r"|/lib/python3\.[0-9]+/(?!site-packages|dist-packages)|contextlib\.py|functools\.py|importlib/|runpy|asyncio/|<frozen|subprocess\.py|_pytest/|pluggy/|setuptools/|distutils/"
 )
 # The statement below a frame, where the frame itself raises.
@@ -203,7 +203,7 @@ def of_exception(folded: str, every: list[Frame], kind: str) -> Origin:
     found = of_file(last) if last else Origin(OPEN)
     if found.owner or _PLUMBING.search(last):
         return found
-    if "." in kind and not kind.startswith("tvm.error."):  # which all who build on TVM's FFI raise
+    if "." in kind and not kind.startswith(("tvm.error.", "torch.AcceleratorError")):
         return _of_package(kind, f"its class is {kind}")
     if last and computes(last):
         return found

@@ -27,6 +27,15 @@ CALLED = "cuBLAS", "cuDNN", "NVSHMEM", "NCCL", "CUB and Thrust"
 SOME_MLIR = "another MLIR compiler"  # by dialects that several have
 AMD = "AMD's ROCm"  # which words its errors as CUDA does
 AMD_TRITON = "Triton's back end for AMD's GPUs"
+_OF_GRAPHS = (
+    "IREE",
+    "Torch-MLIR",
+    "TensorFlow",
+    "Clang (ClangIR)",
+    "IREE or another compiler of MLIR's tensors",
+    SOME_MLIR,
+    "an MLIR compiler",
+)
 # In order: a compiler or library stands before those that it is built on.
 _COMPILERS = (
     _owner(r"(?<![.\w])T\.(?:[a-z]\w{3,}|Parallel|Pipelined|Kernel)\b|[Tt]ile-?[Ll]ang|\bk[MN]PerWarp\b|suitable instruction for tcgen05|Check your layout\.|no available layout found|\bParallelOp\b|LayoutInference|CanProve\w+|[Gg]et different layout for|\bFragment\(\(|\banalyzer_\b|\blocal\.fragment\b|ProducerConsumerWS|LowerBulk|MakePackedAPI|\bkernel \w+ input \w+ \w+ expected", "TileLang", "tile-ai/tilelang"),
@@ -41,6 +50,9 @@ _COMPILERS = (
     _owner(r"TritonAMD\w*|triton[\\/]backends[\\/]amd|Triton Error \[HIP\]", AMD_TRITON, "triton-lang/triton, or ROCm/triton where it is AMD's own build"),
     _owner(r"TritonAscend\w*|[Tt]riton[-_][Aa]scend|triton[\\/]backends[\\/]ascend|[Bb]i[Ss]heng\w*|['\"`]?h(?:ivm|fusion)\.\w|\b[Uu][Bb] overflow|libtriton_adapter", "Triton's back end for Ascend's NPUs", "triton-lang/triton-ascend"),
     _owner(r"(?i)triton[-_]xdna|\bmlir[-_](?:air|aie)\b|\bttshared_to_\w+", "AMD's compiler for NPUs (Triton-XDNA, mlir-air)", "amd/Triton-XDNA, or Xilinx/mlir-air whose pass it is"),
+    _owner(r"\biree[-_/]\w+|--iree-|\bIREE\b|\bflow\.dispatch\b|\bhal\.executable\b", "IREE", "iree-org/iree"),
+    _owner(r"torch[-_]mlir", "Torch-MLIR", "llvm/torch-mlir"),
+    _owner(r"triton\.use_tensor_descriptor|[Ii]nductor(?:_config\b|\.config\b| (?:TMA|codegen|compiles?|generates?))|torch\.compile\(\w{1,20}\)\(", "PyTorch's Inductor", "pytorch/pytorch"),
     _owner(r"(?i:tensorflow|\btflite\b|\bkeras\b)|\bReadVariableOp\b|@__inference_\w+", "TensorFlow", "tensorflow/tensorflow"),
     _owner(r"TritonSDNN\w*|\b(?:uni_)?sram\b.{0,40}Hardware limit|\btriton_xpu\b|triton[\\/]backends[\\/](?!nvidia|cuda)\w+", "a vendor's back end of Triton", "the vendor of that back end, whose passes and limits are its own"),
     _owner(r"'cir\.\w", "Clang (ClangIR)", "llvm/llvm-project"),
@@ -61,7 +73,7 @@ _COMPILERS = (
     _owner(r"(?<![.\w])memref<|(?<![.\w!])tensor<[0-9?]+x|#gpu\.address_space", "an MLIR compiler", "the project whose command prints it (Triton: triton-lang/triton, JAX's Mosaic GPU: jax-ml/jax, IREE: iree-org/iree)"),
 )  # fmt: skip
 _LIBRARIES = (
-    _owner(r"\bKokkos(?:Blas\w*)?::|\bKokkos contract|/kokkos", "Kokkos", "kokkos/kokkos"),
+    _owner(r"\bKokkos(?:Blas\w*)?(?:::|\b)|\bKokkos contract|/kokkos", "Kokkos", "kokkos/kokkos"),
     _owner(r"(?i:sage[_ ]?attention|\bsageattn)", "SageAttention", "thu-ml/SageAttention"),
     _owner(r"cutlass_(?:scaled_mm|gemm_caller|moe_mm)|MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore|quantization method \w+ is not supported for|CUDAGraphMode|\bcudagraph_mode\b|AttentionCGSupport|\bshm_broadcast\b|csrc/(?:\S*/)?(?:custom_all_reduce|custom_quickreduce|moe/|quantization/|cache_kernels|attention/)", "vLLM", "vllm-project/vllm"),
     _owner(r"sgl[-_]kernel|Tensor match failed for|moe-(?:runner|a2a)-backend|MoeRunnerBackend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),
@@ -69,7 +81,7 @@ _LIBRARIES = (
     _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"\bcandle[-_]", "Candle", "huggingface/candle"),
     _owner(r"TileSchedulerProtocol|This flash attention build|\bflash::\w|\bSM ?[0-9]+\.x\b|\bis_sm(?:8x|75|80|90)\b|(?i:\bfa[234]\b)|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100|_ext)|flash-?attention(?!-v100| (?:kernel|code|back|forward|bwd|fwd|implement|style|algorithm|example)))", "FlashAttention", "Dao-AILab/flash-attention"),
-    _owner(r"(?i:deep_?gemm)|csrc/(?:apis/[./]*)?jit_kernels|jit/compiler\.hpp|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
+    _owner(r"(?i:deep_?gemm)|(?<![a-z])[mk]_grouped_\w{0,20}gemm|\bfp8_gemm_n[tn]\b|\bgemm_fp8_fp8_bf16_nt\b|csrc/(?:apis/[./]*)?jit_kernels|jit/compiler\.hpp|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
     _owner(r"\bquack(?:_kernels)?\b", "QuACK", "Dao-AILab/quack"),
     _owner(r"causal_conv1d|(?i:\bmamba_?(?:ssm|2|\b))", "Mamba", "state-spaces/mamba"),
@@ -204,6 +216,11 @@ def library(text: str) -> Owner | None:
 def of_program(text: str) -> Owner | None:
     """The program without kernels whose form of message the text has; None where it has none."""
     return _first(text, _PROGRAMS)
+
+
+def is_of_graphs(owner: Owner) -> bool:
+    """Whether it compiles graphs of operations, or MLIR as such, and no kernel with tiles of its writer's."""
+    return owner.name in _OF_GRAPHS
 
 
 def is_common(owner: Owner) -> bool:

@@ -17,6 +17,7 @@ _COMMAND = re.compile(r"(?:^| )(?:```|\$ |cmake |nvcc |pip |python3? |export |#i
 _FEWEST = 4  # words
 _AFTER = re.compile(r";(?= [A-Z`])")  # where what stood between is left out
 OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
+_BY_TMA = tables.called("cuda.misaligned-tma")
 _SHOWN = {
     "hang": "each barrier's count, bytes and phase, and who arrives",
     "fault": "the instruction and the address that compute-sanitizer names",
@@ -33,16 +34,22 @@ def is_open(answer: Answer) -> bool:
     return unsaid or entry in OPEN or entry.name in whose.FAULTS
 
 
+def _is_led(answer: Answer) -> bool:
+    """Whether a law may stand before the cause of an answer's entry: one that is open, and not the rule of TMA's addresses."""
+    return is_open(answer) and answer.entry is not _BY_TMA
+
+
 def numbers(folded: str) -> tuple[str, ...]:
     """What the numbers of a text decide."""
-    return (*devices.staged(folded), *figures.told(folded), *accesses.told(folded), *counts.told(folded))
+    every = (devices.staged, devices.beyond, figures.told, accesses.told, counts.told)
+    return tuple(fact for told in every for fact in told(folded))
 
 
 def led(answer: Answer, told: laws.Told, folded: str) -> Answer:
     """The answer, of a text with these laws, that leads with the first of them, unless numbers or its entry name a cause."""
     entry = answer.entry
     general = whose.without_cute(entry, entry.cause.partition("{")[0].strip(), folded)
-    leads = told.order or (told.leads and is_open(answer) and not numbers(folded))
+    leads = told.order or (told.leads and _is_led(answer) and not numbers(folded))
     ruled = bool(told.laws) and leads and general in answer.cause
     if not ruled:
         return replace(answer, facts=(*answer.facts, *told.own, *told.laws))

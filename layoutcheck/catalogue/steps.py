@@ -22,7 +22,7 @@ class Stop(NamedTuple):
     help: str
 
 
-_END = r"(?= (?:Traceback|The above|During handling|File \"|note: |RuntimeError: Pass|LLVM ERROR|Aborted|Stack dump|PLEASE submit|#[0-9a-z]+ ?=|module|loc\(|%\w+ ?=|\"?tt\.func|\^|\S+\.(?:py|mlir):[0-9]+|\S*error: )|$)"
+_END = r"(?= (?:Traceback|The above|During handling|File \"|note: |RuntimeError: Pass|LLVM ERROR|Aborted|Stack dump|PLEASE submit|#[0-9a-z]+ ?=|module|loc\(|%\w+ ?=|\"?tt\.func|\^|\S+\.(?:py|mlir):[0-9]+|\S*error: |tl\.\w+\()|$)"
 # In a text they stand in this order; of each the first tells, but of the statement's words the last.
 _REASONS = (
     re.compile(rf"CompilationError: at [0-9]+:[0-9]+:.*\^ (?!Traceback|The above|During)(?P<said>\S.{{3,240}}?){_END}"),

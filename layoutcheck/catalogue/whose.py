@@ -20,6 +20,7 @@ FAULTS = (
     "cuda.illegal-access",
     "cuda.out-of-range",
     "cuda.misaligned-address",
+    "cuda.misaligned-tma",
     "cuda.launch-failure",
 )
 ECHO = "Before it the text says: {earlier}. That comes first, and the fault may only follow: a kernel that waits in vain stops itself by a trap, and after an allocation that failed a pointer leads nowhere. Else:"
@@ -37,6 +38,9 @@ _AT_FILE = re.compile(
     r"(?s)(?:Uninitialized|Invalid) __\w+__ .{0,300}?\b(?:in|at) (?P<file>/\S{3,300}\.\w{1,4}):[0-9]+"
 )
 _INDUCTOR = re.compile(r"(?is)inductor.{0,400}?\bcutlass|max_autotune_gemm_backends.{0,60}?cutlass")
+_BY_SHAPE = re.compile(
+    r"(?i)\b(?:certain|some|specific|particular|other|this|these|which|few|only for|several) (?:\w+ )?shapes?\b|\bshape[- ](?:dependent|specific|related|combination)|\bshapes? (?:fails?|that|caus\w+)\b|shape\u652f\u6301|(?<![a-z])[mnk] ?(?:=|\u7f6e\u4e3a|\u4e3a) ?[0-9]{2,6}\b"
+)
 _WAITED = re.compile(
     r"Program hit \w+[^=]{0,120} on CUDA API call|asynchronously reported|failed to synchronize|thrust::\w*(?:::\w+)*system_error|cuda(?:Device|Stream|Event)Synchronize"
 )
@@ -108,7 +112,11 @@ def without_cute(entry: Known, told: str, folded: str) -> str:
     ):
         return told
     slow = entry.level == "slow"  # whose commands count from a layout alone
-    of_cute = _OF_SCRIPTS if slow else _CUTE_ONLY if entry.name.startswith(_GUESSED) else _OF_OURS
+    by_tma = entry.name == "cuda.misaligned-tma" or (
+        entry.name == "cuda.illegal-instruction" and owners.library(folded) is not None
+    )  # which is told of others' kernels as well
+    guessed = entry.name.startswith(_GUESSED) and not by_tma
+    of_cute = _OF_SCRIPTS if slow else _CUTE_ONLY if guessed else _OF_OURS
     kept = [one for one in _SENTENCES.split(_CITED.sub("", told)) if not of_cute.search(one)]
     plain = " ".join(f"{one[:-1]}." if one.endswith(";") else one for one in kept)
     return plain.rstrip(". ") + "." if plain else _ANYONES if _OF_OURS.search(told) else told
@@ -143,6 +151,12 @@ def outside(entry: Known, folded: str) -> tuple[str, str] | None:
         )
     if entry.name not in FAULTS:
         return None
+    where = origin.find(folded)
+    if entry.name == "cuda.illegal-instruction" and where.maker and _BY_SHAPE.search(folded):
+        return (
+            "Where the same call runs for other shapes, neither the architecture nor the instruction itself is at fault, but an operand that the shape decides: the tensor map and its box (an extent below the tile, strides or inner bytes that are no multiple of 16), a coordinate outside of it, the shared address of a stage, or the registers that setmaxnreg leaves.",
+            f"{where.maker.name} chooses tile, stages and tensor maps for each shape on the host: take its newest commit, pad the extent to a shape that runs or take another back end, and report the shape, the configuration that it chose and `x/4i $errorpc` of cuda-gdb to {where.project}",
+        )
     named = _KERNEL.search(folded)
     library = next((name for words, name in _BROUGHT if named and words.match(named["kernel"])), "")
     if named and library:
@@ -150,7 +164,7 @@ def outside(entry: Known, folded: str) -> tuple[str, str] | None:
             f"The text names the kernel that faults, {named['kernel']}: it is {library}'s, and no copy of the caller's is in it.",
             f"Take a newer {library}, or another back end of the program that calls it; report what stays to NVIDIA with the shapes of the call",
         )
-    if _INDUCTOR.search(folded):
+    if _INDUCTOR.search(folded) and (where.maker is None or where.maker.project == "pytorch/pytorch"):
         return (
             "PyTorch's Inductor writes such a kernel out of CUTLASS' templates, with its own alignments, workspace and epilogue: none of them is yours.",
             'Take another back end, max_autotune_gemm_backends = "ATEN,TRITON", or no fusion of the epilogue; compute-sanitizer names the kernel. Report it to pytorch/pytorch',

@@ -17,6 +17,7 @@ from layoutcheck.catalogue.tables.laws import LAWS
 from layoutcheck.cli import app
 from layoutcheck.errors import InputError
 from layoutcheck.sources.diagnostics import read_errors
+from tests.forking import printed
 
 
 def told(text: str) -> str:
@@ -281,6 +282,54 @@ def test_the_dsl_has_it() -> None:
     assert "enable-tvm-ffi" in {
         getattr(one, "_cli_flag", "") for one in vars(compiler).values() if isinstance(one, type)
     }
+
+
+CONVERTS = """
+import cutlass, cutlass.cute as cute
+from cutlass import BFloat16, Float8E4M3FN, Float32, Int8
+from cutlass.cute.runtime import make_fake_compact_tensor as fake
+
+
+@cute.kernel
+def convert(given: cute.Tensor, out: cute.Tensor, n: cutlass.Constexpr, to: cutlass.Constexpr):
+    t, _, _ = cute.arch.thread_idx()
+    values = cute.make_rmem_tensor(n, given.element_type)
+    for i in cutlass.range_constexpr(n):
+        values[i] = given[t + i]
+    if cutlass.const_expr(n == 1):
+        out[t] = values[0].to(to)
+    else:
+        turned = cute.make_rmem_tensor(n, to)
+        turned.store(values.load().to(to))
+        for i in cutlass.range_constexpr(n):
+            out[t * n + i] = turned[i]
+
+
+@cute.jit
+def launch(given: cute.Tensor, out: cute.Tensor, n: cutlass.Constexpr, to: cutlass.Constexpr):
+    convert(given, out, n, to).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+for n, of, to in (CASES):
+    cute.compile(launch, fake(of, (64,)), fake(to, (128,)), n, to)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arch", "cases", "cvt", "never"),
+    [
+        ("sm_90a", "(1, Float32, Float8E4M3FN), (2, Float32, Float8E4M3FN), (4, Float32, Float8E4M3FN)", "cvt.rn.satfinite.e4m3x2.f32", "\0"),
+        ("sm_80", "(4, Int8, BFloat16),", "bf16", "cvt.rn.bf16.s8"),
+    ],
+)  # fmt: skip
+def test_the_dsl_converts_it(tmp_path: Path, arch: str, cases: str, cvt: str, never: str) -> None:
+    pytest.importorskip("cutlass.cute")
+    (tmp_path / "convert.py").write_text(CONVERTS.replace("CASES", cases))
+    keep = {"CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": str(tmp_path), "CUTE_DSL_NO_CACHE": "1"}
+    printed(str(tmp_path / "convert.py"), arch=arch, env=keep, cwd=str(tmp_path))
+    made = [one.read_text() for one in tmp_path.rglob("*.ptx")]
+    assert len(made) == cases.count("(")
+    assert all(cvt in one and never not in one for one in made)
 
 
 CATALOGUE = ROOT / "layoutcheck" / "catalogue"

@@ -42,6 +42,24 @@ def test_of_several_functions_the_one_that_spills_is_told() -> None:
     assert named(USAGE.format(0, 0, 0) + " " + USAGE.format(8, 0, 0)) == "ptxas.stack-frame"
 
 
+def test_each_message_of_ptxas_that_says_something_else_is_told() -> None:
+    """Once however often it stands, and not where another entry is about the same line."""
+    lost = "ptxas info : (C75{}) Potential Performance Loss"
+    serial = f"{lost}: wgmma.mma_async instructions are serialized due to {{}} in function 'f'\n"
+    ill = serial.format(14, "ill formed pipeline stage")
+    text = serial.format(11, "insufficient register resources for the wgmma pipeline") + 2 * ill
+    told = [(one.entry.name, "ill formed" in one.title) for one in answers(text)]
+    assert told == [("ptxas.wgmma-registers", False), ("ptxas.performance-loss", True)]
+    assert named(ill) == "ptxas.performance-loss"
+
+
+def test_what_stands_in_the_text_is_not_advised_again() -> None:
+    text = "tilelang.InternalError: Get different layout for A_shared"
+    once, (again,) = answers(text), answers(f"T.annotate_layout({{A_shared: mine}})\n{text}")
+    assert "annotate_layout" in once[0].remedy and "annotate_layout" not in again.remedy
+    assert "multiples of the threads" in again.remedy and "tile-ai/tilelang" in again.remedy
+
+
 def test_a_clean_function_excuses_no_error_of_the_log() -> None:
     assert named(USAGE.format(0, 0, 0) + " error: the frobnicator failed") != "ptxas.no-spills"
 
