@@ -68,7 +68,7 @@ def of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place:
         entry,
         title.partition(_FENCE)[0],
         cause,
-        _of_script(remedy.removeprefix(". ").rstrip(". "), where),
+        _of_script(_untried(remedy.removeprefix(". ").rstrip(". "), folded), where),
         _quoted(said),
         where,
         (

@@ -50,6 +50,13 @@ _CUT = "The text has the frames of a traceback and not its last line, the one th
 _CUSTOM = re.compile(r" (?P<kind>(?:[a-z_]\w{0,60}\.){0,6}[A-Z]\w{3,60}): (?P<said>\S.{0,160})")
 
 
+_PLAIN = ("", *(cause for cause, _ in demands.EXCEPTIONS.values()))  # which say nothing of the message
+_INDUCTOR = (
+    "PyTorch's Inductor stops while it writes a kernel, by a check of its own: no argument of the call is at fault by itself.",
+    'Take another back end of it (max_autotune_gemm_backends = "ATEN,TRITON"; of flex_attention kernel_options with BACKEND "TRITON"), or compile without that fusion; TORCH_LOGS=output_code prints what it wrote',
+)
+
+
 class Frames(NamedTuple):
     """`package` that raised it ("your program" for the user's own file), what it `said`, the user's `place`, `whose`.
 
@@ -92,6 +99,8 @@ def find(folded: str) -> Frames | None:
         said = f"{said.partition(' at /')[0]}: {root['said']}"
     compiles = _BY_INDUCTOR.search(said) or (exception.owner and owners.compiles(exception.owner))
     why, help_ = _meaning(root["said"] if root else said, condition, kind or "AssertionError", bool(compiles))
+    if frames and why in _PLAIN and "torch/_inductor/" in origin.deciding(frames).file:
+        why, help_ = _INDUCTOR
     inside = origin.OF_DSL.search(frames[-1].file) if frames and asserted and not asserted["said"] else None
     if inside is None:
         return Frames(package, said, place, whose, why=why, help=help_)

@@ -54,7 +54,7 @@ def test_each_message_of_ptxas_that_says_something_else_is_told() -> None:
 
 
 def test_what_stands_in_the_text_is_not_advised_again() -> None:
-    text = "tilelang.InternalError: Get different layout for A_shared"
+    text = "tilelang.layout.InternalError: Layout infer conflict between A_local and B_local"
     once, (again,) = answers(text), answers(f"T.annotate_layout({{A_shared: mine}})\n{text}")
     assert "annotate_layout" in once[0].remedy and "annotate_layout" not in again.remedy
     assert "multiples of the threads" in again.remedy and "tile-ai/tilelang" in again.remedy
