@@ -22,6 +22,10 @@ LOWERING = INNER._replace(
     cause="One of its own steps meets an operation that it does not turn into the next form: there is no lowering of it for this target or these types, or the pass that has one was left out. No tile and no layout of the program is at fault.",
     helps="Look at the operation that the message names: decompose it before, keep it out of the program, or add the pass that lowers it; take a newer release, and report the smallest module that shows it",
 )
+REFUSED = INNER._replace(
+    cause="The operation's own check refuses it: the program, or a pass before, made it of operands, shapes or attributes that it does not take. No tile and no layout of a kernel is at fault.",
+    helps="Look at that operation in the module as it was before the pass: its types, shapes and attributes; take a newer release, and report the smallest module that shows it",
+)
 # What Python's own exceptions mean where no message tells more.
 EXCEPTIONS = {
     "CalledProcessError": ("A program that the code starts ends with an error. What it printed stands above, and not in this exception.", "Read the lines above for that program's first error; start the command by hand. Triton and torch.compile start gcc: it must be installed, with Python's headers"),

@@ -66,13 +66,13 @@ def _standing(found: list[Match], folded: str) -> list[Match]:
 def _further(found: list[Match], kept: list[Match], folded: str) -> list[Match]:
     """Other messages of ptxas under the entries of those that were found: each says something else, and is in none that is kept."""
     spans = [match.span() for _, match in kept]
-    told = {(entry.name, _subject(match)) for entry, match in kept}
+    told = {_subject(match) or entry.name for entry, match in kept}
     further: list[Match] = []
     of_kept = [one for one in found if one[0] in _OF_LINES and _overlaps(one[1], spans)]
     for entry, _ in of_kept:
         for match in itertools.islice(entry.words.pattern.finditer(folded), _MOST_LINES):
-            if not _overlaps(match, spans) and (entry.name, _subject(match)) not in told:
-                told.add((entry.name, _subject(match)))
+            if not _overlaps(match, spans) and (_subject(match) or entry.name) not in told:
+                told.add(_subject(match) or entry.name)
                 further.append((entry, match))
     return further
 

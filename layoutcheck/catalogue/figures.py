@@ -34,6 +34,9 @@ _PRODUCT = re.compile(
 _OF_MAPS = re.compile(
     r"(?i)descriptor|tensor ?map|cuTensorMap|INVALID_VALUE|invalid (?:value|argument)|misalign|illegal"
 )
+_AWAY = re.compile(
+    r"(?i)\b(?:[0-9.,]+ ?(?:TB|TiB|PB|terabytes?)|[0-9]{13,}(?: bytes)?|[0-9]{1,3}(?:,[0-9]{3}){4,}(?: bytes)?|terabytes) (?:away|off|from|before|after|beyond|past)\b(?: (?:from|of))?(?: (?:any|every|the nearest) allocation)?"
+)
 _SLICE = re.compile(r"\b(?P<name>[a-z]\w{0,20})\[(?P<first>[1-9][0-9]{0,5}):[^\],\[]{0,20}\]")
 _ALIGNED = re.compile(r"(?i)\bmis-?align|\bun-?aligned|\balignment")
 _INDEX = re.compile(r"(?i)int32|int64|overflow|illegal|offset|stride|index|ptr|out[- ]of[- ]bound|invalid")
@@ -87,7 +90,7 @@ _VECTOR = 16  # bytes of the widest access
 
 def told(folded: str) -> tuple[str, ...]:
     """What the figures of a text decide; none where it has not both of a pair."""
-    every = (_rounding, _step, _rows, _sliced, _wraps, _reserved, _placed, _parts, _beyond, _awaited)
+    every = (_wild, _rounding, _step, _rows, _sliced, _wraps, _reserved, _placed, _parts, _beyond, _awaited)
     return tuple(fact for one in every for fact in one(folded))
 
 
@@ -142,6 +145,18 @@ def _wraps(folded: str) -> tuple[str, ...]:
                 f"{found[0].strip('( ')} = {value:,} is beyond 2^31 - 1: as an index or offset in int32 it wraps to another place; take 64 bits (int64_t, tl.int64, .to(int64)) before the product",
             )
     return ()
+
+
+def _wild(folded: str) -> tuple[str, ...]:
+    """That an address lies farther from every allocation than any index of a tensor brings it."""
+    found = _AWAY.search(folded)
+    return (
+        (
+            f"an address {found[0]} is none that a tail or a wrong stride leads to: the pointer or the index itself is wrong (never set, memory of the host, half of 64 bits, a product that wrapped, data that was read as an address)",
+        )
+        if found
+        else ()
+    )
 
 
 def _rows(folded: str) -> tuple[str, ...]:

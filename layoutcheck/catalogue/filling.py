@@ -82,6 +82,10 @@ def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> N
             groups["tool"] = named.name
 
 
+_FOREIGN = re.compile(
+    r"'(?!cute|nvvm|nvgpu|gpu|llvm|arith|memref|vector|scf|cf|func|builtin)([a-z]\w*)\.[\w.]+'(?: op\b|$| that was)"
+)
+_LOWERS = re.compile(r"(?i)legali[sz]|lower|translat|unsupported|not supported|marked illegal|pass pipeline")
 _EACH_TARGET = "Compile for the architecture that the instruction's or the macro's name has, if it is the GPU's: -gencode arch=compute_89,code=sm_89 for SM89, and with the suffix a from SM90 on: compute_90a,sm_90a (H100), 100a (B200), 120a (RTX 50 and PRO, which have SM90's TMA)"
 
 
@@ -203,9 +207,12 @@ def _of_step(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     said = next((groups[name] for name in _STEPS if name in groups), "")
     stop = steps.find(folded, said)
     owner = origin.find(folded).owner
-    if stop.cause == demands.INNER.cause and owner and owners.is_of_graphs(owner):
-        stop = stop._replace(cause=demands.LOWERING.cause, help=demands.LOWERING.helps)
-    return {"tool": "a compiler", "reason": stop.said, "where": stop.where, **_told(stop.cause, stop.help)}
+    dialect = _FOREIGN.search(stop.said) if owner is None else None
+    if dialect or (owner and owners.is_of_graphs(owner)):
+        told = demands.LOWERING if _LOWERS.search(stop.said) else demands.REFUSED
+        stop = stop._replace(cause=told.cause, help=told.helps)
+    tool = f"another project's MLIR compiler (its dialect is {dialect[1]})" if dialect else "a compiler"
+    return {"tool": tool, "reason": stop.said, "where": stop.where, **_told(stop.cause, stop.help)}
 
 
 def _of_the_end(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:

@@ -24,11 +24,11 @@ _ERROR = re.compile(
     r"^\W*(?:Failed to|Cannot|Can't|Unable|Unsupported|Invalid|Could not|Expected|Unknown|Illegal|Missing|No \w+ \w+ (?:found|available))\b|\w(?:Error|Exception|NotImplemented): |\b(?:fatal )?error(?: C?[0-9]+)? ?: |[):] ?error\b|\[ERROR\]|Check failed|_STATUS_|Assertion.{0,200}failed|\bfatal\b|Traceback|\bat::|={5,}|returned (?:[-0-9]+|status)|\bFAILED\b|\bfailed: |\[rank[0-9]"
 )  # as programs print one, and no one writes
 _OF_GPU = re.compile(
-    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|mbar|tensor|__\w+|sanitizer|racecheck|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_?async|[ls][dt]matrix|tile|swizzl|layout|\bptxas|\bjit\b|\bfp[48]\b|\bbf16\b|\bcublas|head_?dim|attention|coalesc|predicat|(?:producer|consumer)_|vectori[sz]|nsight|\bncu\b|tcgen05|tmem\b|epilogue|\bcta\b|\bptx\b|cubin|hopper|blackwell|main ?loop|bank conf|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
+    r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|mbar|tensor|__\w+|sanitizer|racecheck|memcheck|synccheck|initcheck|range_constexpr|const_expr|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_?async|[ls][dt]matrix|tile|swizzl|layout|\bptxas|\bjit\b|\bfp[48]\b|\bbf16\b|\bcublas|head_?dim|attention|coalesc|predicat|(?:producer|consumer)_|vectori[sz]|nsight|\bncu\b|tcgen05|tmem\b|epilogue|\bcta\b|\bptx\b|cubin|hopper|blackwell|main ?loop|bank conf|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
 )
 _PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Hh]ow|[Ww]hy)\b")
 _DOUBT = re.compile(
-    r"(?i)(?:what(?:'s| is| am I| did I| went| could be| might be)?(?: \w+){0,4}|(?:some|any)thing(?: \w+)?|correct me if|am I|if I(?:'m| am)|maybe I(?:'m| am)) wrong\b"
+    r"(?i)(?:is (?:the|this|that|my) (?:\w+ )?(?:counter|count|metric|number|report|tool|profiler|ncu|sanitizer)|what(?:'s| is| am I| did I| went| could be| might be)?(?: \w+){0,4}|(?:some|any)thing(?: \w+)?|correct me if|am I|if I(?:'m| am)|maybe I(?:'m| am)) wrong\b"
 )  # of the writer's own understanding
 _TROUBLES = r"(?:hang(?:s|ing)?|hung|dead-?lock\w*|(?:seg\w*)?(?:crash|fault)\w*|segfault\w*|(?:data |memory )?(?:races?|hazards?)|errors?|nans?|(?:illegal|invalid|misaligned|mis-aligned) (?:memory )?(?:access\w*|address\w*|instruction\w*|reads?|writes?)|misalignment|bank[ -]conflicts?|wrong results?|spills?|problem|issue)"
 _OVER = r"(?:fixed|resolved|solved|mended|gone|cured|no more|any ?more|vanish\w*|disappear\w*)"

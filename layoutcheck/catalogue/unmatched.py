@@ -220,7 +220,7 @@ def _meant(
     """What the line that tells most of an error means, where it is of a library or of a kernel."""
     if where.world == origin.COMPILER:
         found = steps.meaning(said)
-        found = demands.LOWERING if found == demands.INNER and owner and owners.is_of_graphs(owner) else found
+        found = demands.REFUSED if found == demands.INNER and owner and owners.is_of_graphs(owner) else found
     else:
         found = demands.of_lines(said, telling.beside(text, said))
     ours = owner or found is demands.DIFFERS or (not symptoms.is_prose(folded) and symptoms.is_of_gpu(folded))
