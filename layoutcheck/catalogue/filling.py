@@ -85,6 +85,7 @@ def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> N
 _FOREIGN = re.compile(
     r"'(?!cute|nvvm|nvgpu|gpu|llvm|arith|memref|vector|scf|cf|func|builtin)([a-z]\w*)\.[\w.]+'(?: op\b|$| that was)"
 )
+_MESSAGE = re.compile(r' && "[^"]*"$')
 _LOWERS = re.compile(r"(?i)legali[sz]|lower|translat|unsupported|not supported|marked illegal|pass pipeline")
 _EACH_TARGET = "Compile for the architecture that the instruction's or the macro's name has, if it is the GPU's: -gencode arch=compute_89,code=sm_89 for SM89, and with the suffix a from SM90 on: compute_90a,sm_90a (H100), 100a (B200), 120a (RTX 50 and PRO, which have SM90's TMA)"
 
@@ -211,6 +212,10 @@ def _of_step(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     if dialect or (owner and owners.is_of_graphs(owner)):
         told = demands.LOWERING if _LOWERS.search(stop.said) else demands.REFUSED
         stop = stop._replace(cause=told.cause, help=told.helps)
+    condition = _MESSAGE.sub("", stop.said) if "condition" in groups else ""
+    words = conditions.in_words(condition) if '"' not in condition and condition != "false" else ""
+    if words and stop.cause == demands.INNER.cause:
+        stop = stop._replace(cause=f"It must hold that {words}; here it does not. {stop.cause}")
     tool = f"another project's MLIR compiler (its dialect is {dialect[1]})" if dialect else "a compiler"
     return {"tool": tool, "reason": stop.said, "where": stop.where, **_told(stop.cause, stop.help)}
 

@@ -131,6 +131,7 @@ def told(text: str, entry: Known | None = None, about: str = "", *, lawless: boo
     first, second = (*(fit for _, fit in weighed), 0.0, 0.0)[:2]
     leads = symptom == _NONE or first >= max(_LEADS, _CLEAR * second)
     if order:
+        found = [one for one in found if str(one) != str(order)]
         at = int(symptom == "hang" and leads)  # behind a law that the words name
         found = [*found[:at], order, *found[at:]][:MOST]
     if not found and entry and entry.level == UNKNOWN:

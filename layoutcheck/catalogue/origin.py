@@ -269,8 +269,7 @@ def _of_dialect(folded: str) -> Origin | None:
         printed = next(filter(None, found.groups()))
         owner = _CUTE if printed.startswith("cute") else owners.another_compiler(f"'{printed}")
         if owner and owner.name != owners.SOME_MLIR:
-            world = DSL if owner is _CUTE else COMPILER
-            return Origin(world, owner, f"{printed} is of its dialect")
+            return Origin(DSL if owner is _CUTE else COMPILER, owner, f"{printed} is of its dialect")
     return None
 
 
@@ -301,8 +300,8 @@ def _of_traceback(folded: str) -> Origin | None:
         return None
     every = [frame_of(match) for match in matches]
     found = of_exception(folded, every, kind)
-    if found.owner is None:
-        found = _of_names(folded) or found
+    if checks := owners.of_condition(folded) or found.owner is None:
+        found = Origin(OPEN, checks, _WORDS) if isinstance(checks, Owner) else _of_names(folded) or found
     innermost = matches and deciding(every) is every[-1] and not OF_DSL.search(matches[-1][0])
     itself = innermost and _ITSELF.match(folded, behind) and not _DSL_CLASS.search(kind)
     if found.world == COMPILER:

@@ -66,7 +66,7 @@ _COMPILERS = (
     _owner(r"\bCK\b|\bck_tile\b|for fmha_(?:fwd|bwd)\b|composable_kernel", AMD, "ROCm/composable_kernel"),
     _owner(r"\bhip[A-Z]\w+|\b__hip_\w+|\bHIP\b|MIOpen|\bhipoc|\bROCm\b|\bgfx[0-9]{3}|\bCDNA ?[0-9]|\bRDNA ?[0-9]|\bMFMA\b|\bMI[23][0-9]{2}X?\b", AMD, "the project that is built (its compiler and run time are ROCm/llvm-project and ROCm/rocm-systems)"),
     _owner(r"tiny-cuda-nn|\btcnn::", "tiny-cuda-nn", "NVlabs/tiny-cuda-nn"),
-    _owner(r"ggml|llama\.cpp|\bllama-(?:server|cli|bench|run)\b", "llama.cpp", "ggml-org/llama.cpp"),
+    _owner(r"ggml|flash_attn_ext_(?:f16|vec|tile)|llama\.cpp|\bllama-(?:server|cli|bench|run)\b", "llama.cpp", "ggml-org/llama.cpp"),
     _owner(r"\b(?:linalg|stablehlo|tosa)\.\w+ (?:\{|ins\()|\bdispatches/[\w./-]+\.mlir", "IREE or another compiler of MLIR's tensors", "the project whose command prints it (iree-org/iree, openxla/xla)"),
     _owner(r"(?<!class )['\"](?:stablehlo|mhlo|linalg|tensor|tosa|torch|iree\w*|flow|stream|hal|bufferization|ttg|ttng|tt|triton\w*|amdgpu|rocdl)\.\w",
            SOME_MLIR, "the project whose command prints it (IREE: iree-org/iree, XLA: openxla/xla, Triton: triton-lang/triton)"),
@@ -78,9 +78,9 @@ _LIBRARIES = (
     _owner(r"cutlass_(?:scaled_mm|gemm_caller|moe_mm)|MoE backend|moe_backend=|AttentionBackendEnum|\bVLLM_[A-Z]\w+|--moe-backend|deployment configuration|vllm_flash_attn|EngineCore|quantization method \w+ is not supported for|CUDAGraphMode|\bcudagraph_mode\b|AttentionCGSupport|\bshm_broadcast\b|csrc/(?:\S*/)?(?:custom_all_reduce|custom_quickreduce|moe/|quantization/|cache_kernels|attention/)", "vLLM", "vllm-project/vllm"),
     _owner(r"sgl[-_]kernel|Tensor match failed for|moe-(?:runner|a2a)-backend|MoeRunnerBackend|flashinfer_trtllm\.py|sglang/srt|Scheduler hit an exception", "SGLang", "sgl-project/sglang"),
     _owner(r"(?i:flash_?infer)|max_frags_z|num_frags_[xyz]|shape combination for arch|trtllm_(?:batched_gemm|fused_moe|fmha)|\brunFmha|\bfmhaReduction\b|TllmGen\w+", "FlashInfer", "flashinfer-ai/flashinfer"),
-    _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
+    _owner(r"DotProductAttention|Disabling (?:Flash|Fused|Unfused)\w*Attention (?:[234] )?(?:due|as|for|because)\b|\bNVTE_", "Transformer Engine", "NVIDIA/TransformerEngine"),
     _owner(r"\bcandle[-_]", "Candle", "huggingface/candle"),
-    _owner(r"TileSchedulerProtocol|This flash attention build|\bflash::\w|\bSM ?[0-9]+\.x\b|\bis_sm(?:8x|75|80|90)\b|(?i:\bfa[234]\b)|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100|_ext)|flash-?attention(?!-v100| (?:kernel|code|back|forward|bwd|fwd|implement|style|algorithm|example)))", "FlashAttention", "Dao-AILab/flash-attention"),
+    _owner(r"TileSchedulerProtocol|This flash attention build|\bflash::\w|\bSM ?[0-9]+\.x\b|\bis_sm(?:8x|75|80|90)\b|(?i:\bfa[234]\b)|\bSplitKV\b|flash_(?:fwd|bwd)_|(?i:flash[_-]?attn(?!\w*_v100|_ext)|flash-?attention(?!-v100| (?:\(?-fa\b|kernel|code|back|forward|bwd|fwd|implement|style|algorithm|example)))", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"(?i:deep_?gemm)|(?<![a-z])[mk]_grouped_\w{0,20}gemm|\bfp8_gemm_n[tn]\b|\bgemm_fp8_fp8_bf16_nt\b|csrc/(?:apis/[./]*)?jit_kernels|jit/compiler\.hpp|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
     _owner(r"(?i:flash_?mla)", "FlashMLA", "deepseek-ai/FlashMLA"),
     _owner(r"\bquack(?:_kernels)?\b", "QuACK", "Dao-AILab/quack"),
@@ -163,6 +163,9 @@ _BUNDLED = re.compile(
 _PLAIN = frozenset(("usr", "install", "system", "common", "packages", "Documents", "Downloads", "Desktop", "projects", "repos", "github", "git", "local", "opt", "home", "workspace", "build", "work", "app", "code", "data", "site-packages", "dist-packages", "third_party", "cuda", "software", "obj", "targets", "x86_64-linux", "aarch64-linux", "sbsa-linux"))  # fmt: skip
 
 
+_CONDITION = re.compile(r"\bAssertion error \(?(?P<file>[\w./-]{3,200}\.(?:hpp|cuh?|cpp)):[0-9]")
+
+
 def find(text: str) -> Owner | None:
     """The compiler or library that the text names; None where it names none."""
     return _first(text, (*_COMPILERS, *_LIBRARIES, *_BELOW))
@@ -184,6 +187,12 @@ def of_path(path: str) -> Owner | None:
 def of_words(text: str) -> Owner | None:
     """The project that a message names, callers as well; None where it names none."""
     return _first(text, (*_COMPILERS, *_LIBRARIES, *_CALLERS, *_BELOW))
+
+
+def of_condition(folded: str) -> Owner | None:
+    """The library of kernels whose source file a condition that is false names; None where none is named."""
+    found = _CONDITION.search(folded)
+    return library(found["file"]) if found else None
 
 
 def bundling(text: str) -> str:
