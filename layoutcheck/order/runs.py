@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
@@ -210,10 +210,8 @@ def _shorter(usual: Cluster, blocks: list[Watched]) -> list[Run]:
     found = list[tuple[Run, Iterator[Run], WatchedKernel | None]]()
     for each, whole in tried:
         with contextlib.suppress(*SURPRISES, ArithmeticError):
-            less = filter(None, (_begun(usual, numbers) for numbers in each))
-            # Where the first of them changes nothing, what the kernel does rests on no number of the host.
-            changed = itertools.takewhile(lambda one: _events(one[0].blocks) != many, less)
-            fitting = ((*one, whole) for one in changed if _fits(one[0].blocks, many))
+            less = _changed(filter(None, (_begun(usual, numbers) for numbers in each)), many)
+            fitting = ((*one, whole) for one in less if _fits(one[0].blocks, many))
             found += itertools.islice(fitting, 1)
     if not found:
         return []
@@ -221,6 +219,21 @@ def _shorter(usual: Cluster, blocks: list[Watched]) -> list[Run]:
     with contextlib.suppress(*SURPRISES, ArithmeticError):
         return [replace(run, usual=blocks, whole=whole) for run in (first, *others)]
     return []
+
+
+def _changed(tried: Iterable[tuple[Run, Iterator[Run]]], many: int) -> Iterator[tuple[Run, Iterator[Run]]]:
+    """Those in which another number of things happens, until two change nothing.
+
+    What such a kernel does rests on no number of the host.
+    """
+    same = 0
+    for one in tried:
+        if _events(one[0].blocks) != many:
+            yield one
+        elif same:
+            return
+        else:
+            same = 1
 
 
 def _begun(usual: Cluster, numbers: tuple[Extent, int]) -> tuple[Run, Iterator[Run]] | None:
