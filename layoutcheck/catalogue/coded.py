@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from layoutcheck.catalogue import installed
-from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.literals import Words, plain
 
 _STAGED = "The body of a run-time loop or branch is read once, while the program is compiled, and runs many times on the GPU. "
 # By the first word of the code.
@@ -60,11 +60,11 @@ def cause(code: str) -> str:
 
 def find(folded: str) -> Coded | None:
     """The code whose message stands in the text without it; None where there is none."""
-    lowered = folded.lower()
+    said = plain(folded)
     found = [
         (weight, Coded(code, match[0], _filled(code, match.groupdict())))
         for code, words, weight in _patterns()
-        if (match := words.search(folded, lowered))
+        if (match := words.search(folded, said))
     ]
     return max(found)[1] if found else None
 

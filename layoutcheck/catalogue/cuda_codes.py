@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_PREFIX = r"(?:\bCUresult[ (:=.]{1,3}|\bcu(?:da)?[A-Z]\w+ (?:failed|returned)(?: with)?(?: error)?(?: code)?:? |CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}|[Ii]nvalid error code \(|\(error-code |(?<!compilation)[( ]error |error code ?[=:] ?(?:CU:)?|CUDA_ERROR_UNKNOWN \((?:error )?code:? ?)"
+_PREFIX = r"(?:\bCUresult[ (:=.]{1,3}|\bcu(?:da)?[A-Z]\w+ (?:failed|returned)(?: with)?(?: error)?(?: code)?:? |CUDA (?:runtime |driver )?error(?: code)?[: #=]{1,3}|invalid error code \(|\(error-code |(?-i:(?<!compilation)[( ]error |error code ?[=:] ?)(?:CU:)?|CUDA_ERROR_UNKNOWN \((?:error )?code:? ?)"
 
 
 def alone(*numbers: int) -> str:

@@ -1,7 +1,9 @@
-"""Which words a text must hold for a pattern to match: looked for first, they cost a hundredth of the search.
+"""How a pattern of the catalogue meets other wordings of its message, and which words a text must hold for it.
 
-A pattern of the catalogue is a list of alternatives. Each has some run of plain letters that no match can lack; where
-the text has none of these, in lower case, the pattern is neither compiled nor searched.
+A pattern is written as the program prints the message. What people change when they retype, quote or translate one does not
+count: the case of letters, a hyphen for a space or none, an article. Character classes, and what stands in `(?-i:...)`, are
+as they are written. Each alternative of a pattern has some run of plain letters that no match can lack: where `plain` of the
+text has none of these, the pattern is neither compiled nor searched, which costs a hundredth of the search.
 """
 
 from __future__ import annotations
@@ -15,11 +17,25 @@ _FEWEST, _ANY = 3, 1000  # letters of a run worth looking for; more than any run
 _PLAIN = r"[\w ,;:'\"`=<>/!#%&@~-]|\\[^\w]"
 # A group's begin, its end with what makes it optional, a run of letters that all stand in a match; else one item.
 _TOKEN = re.compile(
-    rf"\((?!\?(?:[a-z]+\)|P=))(?P<open>\?(?:P<\w+>|<?[=!]|[a-z]*:))?|(?P<end>\||\)(?:[*?]|\{{[0,][0-9,]*\}})?)|(?P<run>(?:{_PLAIN})+(?![*?+{{]))"
+    rf"\((?!\?(?:[a-z]+\)|P=))(?P<open>\?(?:P<\w+>|<?[=!]|[a-z-]*:|\(\w+\)))?|(?P<end>\||\)(?:[*?]|\{{[0,][0-9,]*\}})?)|(?P<run>(?:{_PLAIN})+(?![*?+{{]))"
     r"|\{[0-9,]+\}|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)]*\)|\\.|."
 )
 _ESCAPE = re.compile(r"\\(.)")
+_PART = re.compile(
+    r"(?P<article>(?<![^ ])(?:[Tt]he|[Aa]n?) )|(?P<space>(?<![^A-Za-z]) (?![^A-Za-z]))|(?P<hyphen>(?<=[A-Za-z])-(?=[A-Za-z]))|[^ -]+|."
+)
+_OPEN = {"article": "(?:(?:the|an?) )?", "space": "[- ]", "hyphen": "[- ]?"}
+_ARTICLES = ("the", "a", "an")
+_EXACT = "(?-i:"
 _Tokens = Iterator[re.Match[str]]
+
+
+def plain(text: str) -> str:
+    """A folded text in lower case without hyphens and articles, as the words that a pattern needs are looked for in it."""
+    plain = text.lower().replace("-", " ")
+    for article in _ARTICLES:
+        plain = plain.replace(f" {article} ", " ")
+    return plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,25 +46,60 @@ class Words:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Compiled when it is first asked for."""
-        return re.compile(self.text)
+        """Compiled when it is first asked for, so that it meets other wordings as well."""
+        return re.compile(loose(self.text))
 
     @cached_property
     def needed(self) -> frozenset[str]:
-        """Runs of letters in lower case, one of which every match holds; none where there are no such."""
+        """Runs of letters as `plain` has them, one of which every match holds; none where there are no such."""
         return frozenset(_of_group(_TOKEN.finditer(f"{self.text})"))[1])
 
-    def may_match(self, lowered: str) -> bool:
-        """Whether a text can match, which is given in lower case."""
+    def may_match(self, said: str) -> bool:
+        """Whether a text can match, which is given `plain`."""
         for word in self.needed:  # a loop: this is asked of hundreds of patterns for each text
-            if word in lowered:
+            if word in said:
                 return True
         return not self.needed
 
-    def search(self, text: str, lowered: str | None = None) -> re.Match[str] | None:
-        """The first match in a text; `lowered` is the text in lower case, where it is at hand."""
-        may = self.may_match(text.lower() if lowered is None else lowered)
+    def search(self, text: str, said: str | None = None) -> re.Match[str] | None:
+        """The first match in a text; `said` is the text made `plain`, where it is at hand."""
+        may = self.may_match(plain(text) if said is None else said)
         return self.pattern.search(text) if may else None
+
+
+def loose(pattern: str) -> str:
+    """The pattern with each of its runs of plain letters so that it meets other wordings."""
+    made = list[str]()
+    groups = list[str]()  # how each begins that is open
+    before = ""
+    for token in _TOKEN.finditer(pattern):
+        text = token[0]
+        exact = _EXACT in groups
+        if token.lastgroup == "run" and not exact:
+            run = _ESCAPE.sub(r"\1", text)
+            begins = not before or before == r"\b" or before[-1] in "(|:>"
+            behind = any(one.startswith("(?<") for one in groups)  # whose width is fixed
+            text = re.escape(run) if behind or run.strip().lower() in _ARTICLES else _loose(run, begins)
+        if not exact and (token.lastgroup == "run" or len(text) == 1) and any(map(str.isalpha, text)):
+            text = f"(?ai:{text})"
+        elif _opens(token):
+            groups.append(text)
+        elif token.lastgroup == "end" and text != "|":
+            groups.pop()
+        made.append(text)
+        before = token[0]
+    return "".join(made)
+
+
+def _loose(run: str, begins: bool) -> str:
+    """A run of plain letters as a pattern that leaves its articles and hyphens open; `begins` where its first word begins there."""
+    parts = _PART.finditer(run) if begins else _PART.finditer(f"x{run}", 1)
+    return "".join(_OPEN.get(part.lastgroup or "") or re.escape(part[0]) for part in parts)
+
+
+def _opens(token: re.Match[str]) -> bool:
+    """Whether a group begins here."""
+    return token[0] == "(" or token.lastgroup == "open"
 
 
 def _of_group(tokens: _Tokens) -> tuple[int, list[str]]:
@@ -61,10 +112,10 @@ def _of_group(tokens: _Tokens) -> tuple[int, list[str]]:
     for token in tokens:
         kind, text = token.lastgroup, token[0]
         if kind == "run":
-            word = (_ESCAPE.sub(r"\1", text) if "\\" in text else text).lower()
+            word = _plainest(_ESCAPE.sub(r"\1", text) if "\\" in text else text)
             if len(word) >= max(longest + 1, _FEWEST):
                 longest, best = len(word), [word]
-        elif text[0] == "(" and text[-1] != ")":
+        elif _opens(token):
             least, words = _of_group(tokens)
             if least > longest and not text.startswith(("(?!", "(?<!", "(?<=")):
                 longest, best = least, words
@@ -74,3 +125,11 @@ def _of_group(tokens: _Tokens) -> tuple[int, list[str]]:
                 return (shortest, every) if shortest and text == ")" else (0, [])
             longest, best = 0, []
     raise ValueError("a group that does not end")
+
+
+def _plainest(run: str) -> str:
+    """The longest part of a run that stands in a `plain` text with whatever is before and behind it."""
+    parts = [plain(part) for part in run.split("-")]
+    for article in _ARTICLES:
+        parts = [part.removeprefix(f"{article} ").removesuffix(f" {article}") for part in parts]
+    return max(parts, key=len)

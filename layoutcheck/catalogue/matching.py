@@ -20,6 +20,7 @@ from layoutcheck.catalogue import (
 )
 from layoutcheck.catalogue.entry import CLEAN, Known
 from layoutcheck.catalogue.evidence import Match
+from layoutcheck.catalogue.literals import plain
 from layoutcheck.catalogue.tables import ENTRIES
 
 _OTHER = tables.called("dsl.other-exception")
@@ -55,10 +56,10 @@ def _readings(folded: str) -> tuple[str, ...]:
 
 
 def _matches(folded: str) -> Iterator[Match]:
-    lowered = folded.lower()
+    said = plain(folded)
     told = symptoms.unsettled(folded) if symptoms.is_prose(folded) else folded
     for entry in ENTRIES:
-        match = entry.words.search(told if entry.name in _TOLD_BY_PEOPLE else folded, lowered)
+        match = entry.words.search(told if entry.name in _TOLD_BY_PEOPLE else folded, said)
         if match and entry.name in answering.OF_COMPILERS and _OF_PARSER.search(match[0]):
             every = itertools.islice(entry.words.pattern.finditer(folded), _MOST_ERRORS)
             match = next((one for one in every if not _OF_PARSER.search(one[0])), match)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.literals import Words, plain
 
 
 class Owner(NamedTuple):
@@ -19,7 +19,7 @@ _Owned = tuple[Words, Owner]
 
 
 def _owner(words: str, name: str, project: str) -> _Owned:
-    return Words(words), Owner(name, project)
+    return Words(f"(?-i:{words})"), Owner(name, project)  # names, which other words are in another case
 
 
 # named by who calls them or compares with them
@@ -49,7 +49,7 @@ _COMPILERS = (
     _owner(r"TritonIntel\w*|triton[\\/]backends[\\/]intel|intel-xpu-backend-for-triton|Triton\w*XPU\b|(?s:_xpu\b.{0,300}PassManager)", "Triton's back end for Intel's GPUs", "intel/intel-xpu-backend-for-triton"),
     _owner(r"TritonAMD\w*|triton[\\/]backends[\\/]amd|Triton Error \[HIP\]", AMD_TRITON, "triton-lang/triton, or ROCm/triton where it is AMD's own build"),
     _owner(r"TritonAscend\w*|[Tt]riton[-_][Aa]scend|triton[\\/]backends[\\/]ascend|[Bb]i[Ss]heng\w*|['\"`]?h(?:ivm|fusion)\.\w|\b[Uu][Bb] overflow|libtriton_adapter", "Triton's back end for Ascend's NPUs", "triton-lang/triton-ascend"),
-    _owner(r"(?i)triton[-_]xdna|\bmlir[-_](?:air|aie)\b|\bttshared_to_\w+", "AMD's compiler for NPUs (Triton-XDNA, mlir-air)", "amd/Triton-XDNA, or Xilinx/mlir-air whose pass it is"),
+    _owner(r"(?i:triton[-_]xdna|\bmlir[-_](?:air|aie)\b|\bttshared_to_\w+)", "AMD's compiler for NPUs (Triton-XDNA, mlir-air)", "amd/Triton-XDNA, or Xilinx/mlir-air whose pass it is"),
     _owner(r"\biree[-_/]\w+|--iree-|\bIREE\b|\bflow\.dispatch\b|\bhal\.executable\b", "IREE", "iree-org/iree"),
     _owner(r"torch[-_]mlir", "Torch-MLIR", "llvm/torch-mlir"),
     _owner(r"triton\.use_tensor_descriptor|[Ii]nductor(?:_config\b|\.config\b| (?:TMA|codegen|compiles?|generates?))|torch\.compile\(\w{1,20}\)\(", "PyTorch's Inductor", "pytorch/pytorch"),
@@ -142,7 +142,7 @@ _PROGRAMS = (
     _owner(r"\b[\w./-]+\.rb:[0-9]+:in [`']", "a program in Ruby", _FRAME_SAYS),
     _owner(r"error\[E[0-9]{4}\]: |--> \S+\.rs:[0-9]+:[0-9]+", "Rust's compiler", "the source at the arrow; its project's build page names the toolchain"),
     _owner(r"--> \S+\.(?!py\b|pyi\b|cuh?\b|h(?:pp)?\b|c(?:pp|c)?\b|mlir\b|mojo\b)[a-z]\w{1,8}:[0-9]+:[0-9]+", "the compiler of another language", "the source at the arrow, and the project of that compiler"),
-    _owner(r"(?s)\[ *[0-9]+\.[0-9]{3,6}\] (?!.{0,80}(?:NVRM|Xid|nvidia)).{0,400}?(?:Call Trace:|page allocation failure|\bOops\b|BUG: |segfault at|Out of memory: Killed)", "the Linux kernel, in its log", "the distribution or device whose kernel it is; a process that is named there has met it"),
+    _owner(r"(?s:\[ *[0-9]+\.[0-9]{3,6}\] (?!.{0,80}(?:NVRM|Xid|nvidia)).{0,400}?(?:Call Trace:|page allocation failure|\bOops\b|BUG: |segfault at|Out of memory: Killed))", "the Linux kernel, in its log", "the distribution or device whose kernel it is; a process that is named there has met it"),
     _owner(r"\bLINE [0-9]+: (?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER)\b|\b(?:relation|column) \"[^\"]{1,80}\" .{0,60}does not exist|\bSQLSTATE\b|\bORA-[0-9]{5}: |sqlite3?\.(?:OperationalError|IntegrityError|ProgrammingError)", "a database", "whoever keeps its tables: the name or the type in the statement is not the table's"),
     _owner(r"ImagePull\w+|Failed to pull image|manifest unknown|pull access denied|\bCrashLoopBackOff\b|\bErrImage\w+", "Kubernetes or a registry of container images", "whoever publishes the image: name and tag of it are looked up there (docker manifest inspect IMAGE), and the pod's own log holds what its program printed"),
 )  # fmt: skip
@@ -243,13 +243,13 @@ def compiles(owner: Owner) -> bool:
 
 
 def _outermost(path: str, owners: tuple[_Owned, ...]) -> Owner | None:
-    lowered = path.lower()
-    found = ((words.search(path, lowered), owner) for words, owner in owners)
+    said = plain(path)
+    found = ((words.search(path, said), owner) for words, owner in owners)
     return min(
         ((match.start(), at, owner) for at, (match, owner) in enumerate(found) if match), default=(0, 0, None)
     )[2]
 
 
 def _first(text: str, owners: tuple[_Owned, ...]) -> Owner | None:
-    lowered = text.lower()
-    return next((owner for words, owner in owners if words.search(text, lowered)), None)
+    said = plain(text)
+    return next((owner for words, owner in owners if words.search(text, said)), None)

@@ -9,6 +9,7 @@ from layoutcheck.algebra import Layout, cosize, parse_layout, size
 from layoutcheck.algebra.modes import leaves
 from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.folding import WRONG
+from layoutcheck.catalogue.literals import plain
 from layoutcheck.catalogue.tables import SYMPTOMS, TOPICS, called
 from layoutcheck.errors import InputError
 
@@ -74,8 +75,8 @@ _PLAIN = re.compile(r"[0-9(),?_{} ]*")
 def find(folded: str) -> tuple[Known, re.Match[str]] | None:
     """The symptom that the text's words tell, and where; None where they tell none."""
     told = _DOUBT.sub(" ", unsettled(folded))
-    lowered = folded.lower()
-    found = ((entry, entry.words.search(folded if entry is WARNING else told, lowered)) for entry in SYMPTOMS)
+    said = plain(folded)
+    found = ((entry, entry.words.search(folded if entry is WARNING else told, said)) for entry in SYMPTOMS)
     if not is_of_gpu(folded):
         found = (one for one in found if one[0] is not _RACE)
     return next(((entry, match) for entry, match in found if match), None)
@@ -158,8 +159,8 @@ def topics(folded: str) -> list[tuple[Known, re.Match[str]]]:
     """What the text is about, the more particular first."""
     if not is_of_gpu(folded):
         return []
-    lowered = folded.lower()
-    found = ((entry, entry.words.search(folded, lowered)) for entry in (_RACE, *TOPICS[:-1]))
+    said = plain(folded)
+    found = ((entry, entry.words.search(folded, said)) for entry in (_RACE, *TOPICS[:-1]))
     return [(entry, match) for entry, match in found if match]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.literals import Words, plain
 
 _LONGEST = 160  # characters that are quoted
 _FEW = 3  # lines
@@ -47,9 +47,9 @@ _EMPTY = re.compile(
 def line(text: str) -> str:
     """The line that tells most; "" where no line tells an error."""
     lines = [" ".join(one.split()) for one in text.splitlines()]
-    lowered = "\n".join(lines).lower()
+    said = plain("\n".join(lines))
     for words, last in _CLASSES:
-        if not words.may_match(lowered):
+        if not words.may_match(said):
             continue
         found = [one for one in lines if words.pattern.search(one) and not _EMPTY.search(one)]
         if found:

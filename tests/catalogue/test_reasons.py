@@ -12,6 +12,7 @@ import pytest
 
 from layoutcheck.catalogue import ENTRIES, answers, coded, installed, operand_types, raising, reasons
 from layoutcheck.catalogue.guards import Guard
+from layoutcheck.catalogue.literals import plain
 from layoutcheck.cli import run
 
 LINES = (Path(__file__).parent.parent / "data" / "reported.jsonl").read_text().splitlines()
@@ -181,9 +182,9 @@ def test_a_pattern_is_left_out_only_where_it_cannot_match() -> None:
     texts = [text for entry in ENTRIES for text, _ in entry.examples][::4] + REPORTED[::12]
     for text in texts:
         folded = " ".join(text.split())
-        lowered = folded.lower()
+        said = plain(folded)
         for entry in ENTRIES:
-            if not entry.words.may_match(lowered):
+            if not entry.words.may_match(said):
                 assert entry.words.pattern.search(folded) is None, (entry.name, folded)
     idle = sum(not entry.words.may_match("step 17 loss 3.25") for entry in ENTRIES)
     assert idle > 0.98 * len(ENTRIES)
@@ -212,8 +213,8 @@ def test_a_message_amid_the_lines_of_a_log_is_answered_as_alone(text: str, said:
 def test_a_long_log_is_searched_around_its_errors_alone() -> None:
     """Work, not time: of 331 patterns, those whose words the text lacks are not searched."""
     noise = "worker 7 loaded layer.3.weight shape (4096, 4096) in 0.013 s\n" * 1500
-    lowered = f"{noise}error: unknown: weakly congruent\n{noise}".lower()
-    assert sum(entry.words.may_match(lowered) for entry in ENTRIES) < 40
+    said = plain(f"{noise}error: unknown: weakly congruent\n{noise}")
+    assert sum(entry.words.may_match(said) for entry in ENTRIES) < 40
 
 
 REFUSALS = [

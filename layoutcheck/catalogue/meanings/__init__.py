@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.literals import Words, plain
 from layoutcheck.catalogue.rows import rows
 
 
@@ -32,5 +32,5 @@ def read(file: str) -> tuple[Meaning, ...]:
 
 def first(kinds: Iterable[Meaning], said: str) -> Meaning | None:
     """The kind of a message; None where its words tell none."""
-    lowered = said.lower()
-    return next((one for one in kinds if one.words.search(said, lowered)), None)
+    within = plain(said)
+    return next((one for one in kinds if one.words.search(said, within)), None)

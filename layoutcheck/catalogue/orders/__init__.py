@@ -10,7 +10,7 @@ import re
 from itertools import combinations
 from typing import NamedTuple
 
-from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.literals import Words, plain
 from layoutcheck.catalogue.rows import rows
 
 _ABOUT = re.compile(
@@ -76,11 +76,11 @@ def told(text: str) -> Order | None:
     """The law of the two accesses that a text tells of; None where it names no pair, or does not speak of order."""
     if not _ABOUT.search(text):
         return None
-    lowered = text.lower()
+    said = plain(text)
     events = [
         (match.start(), match.end(), name)
         for name, actor in ACTORS.items()
-        if actor.words.may_match(lowered)
+        if actor.words.may_match(said)
         for match in actor.words.pattern.finditer(text)
     ]
     found: list[tuple[bool, int, Order]] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from layoutcheck.catalogue.literals import Words
+from layoutcheck.catalogue.literals import Words, plain
 from layoutcheck.catalogue.rows import Row, rows
 
 PYTHON = ("scheduling", "layouts", "tensors", "copies", "kernels", "host")
@@ -37,7 +37,7 @@ class Reason(NamedTuple):
 
     def begins(self, said: str) -> bool:
         """Whether a message begins as those of this family do."""
-        return self.words.may_match(said.lower()) and self.words.pattern.match(said) is not None
+        return self.words.may_match(plain(said)) and self.words.pattern.match(said) is not None
 
 
 def of(*files: str) -> tuple[Reason, ...]:

@@ -1,0 +1,102 @@
+"""A message is known in other wordings than the printed one: retyped, quoted, logged, wrapped."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.catalogue import ENTRIES
+from layoutcheck.catalogue.literals import Words, loose, plain
+from layoutcheck.errors import InputError
+from layoutcheck.sources import diagnostics, several
+from layoutcheck.sources.diagnostics import Diagnostic
+from tests.catalogue.wordings import WAYS
+
+EXAMPLES = list(dict.fromkeys(text for entry in ENTRIES for text, _ in entry.examples))
+LINES = (Path(__file__).parent.parent / "data" / "reported.jsonl").read_text().splitlines()
+# Of a hundred texts that a way changes, how many keep their first answer at least.
+KEPT = {
+    "lower case": 88,
+    "without hyphens": 80,
+    "without articles": 88,
+    "without quotes": 40,
+    "wrapped at 80 columns": 90,
+}
+KEPT_ELSE = 96
+
+
+@cache
+def first(text: str) -> str:
+    """The entry that answers first, as `explain` finds it; "copy" for an error of one copy, "" for none."""
+
+    def read(part: str) -> list[diagnostics.Diagnostic | diagnostics.Answer]:
+        return diagnostics._read(part, "sm_90a", ())
+
+    try:
+        found = several.read(text, read(text), read)
+    except InputError:
+        return ""
+    return "" if not found else "copy" if isinstance(found[0], Diagnostic) else found[0].entry.name
+
+
+def kept(texts: list[str], way: str) -> tuple[int, list[tuple[str, str, str]]]:
+    """How many known texts a way changes; of those whose answer differs both, and the other wording."""
+    changed = [(text, other) for text in texts if (other := WAYS[way](text)) != text and first(text)]
+    answers = [(first(text), first(other), other) for text, other in changed]
+    return len(changed), [one for one in answers if one[0] != one[1]]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_message_is_known_in_another_wording(way: str) -> None:
+    """A few of each way; all of them, and the reports, in the sweep."""
+    count, lost = kept(EXAMPLES[::24], way)
+    assert len(lost) <= max(1, count * (100 - KEPT.get(way, KEPT_ELSE)) // 100), lost
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("way", WAYS)
+def test_each_example_and_report_is_known_in_another_wording(way: str) -> None:
+    texts = EXAMPLES + [json.loads(line)["text"] for line in LINES]
+    count, lost = kept(texts, way)
+    share = 100 - 100 * len(lost) / max(count, 1)
+    print(f"{way}: {count - len(lost)} of {count}, {share:.1f} %")
+    assert share >= KEPT.get(way, KEPT_ELSE), lost
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("Warp Out-of-range Address", "warp out of range address"),
+        ("out of range", "Out-Of-Range"),
+        ("is not a multiple of the width", "is not multiple of width"),
+        ("dead-lock", "deadlock"),
+        (r"\bthe kernel (?P<how>hangs)", "kernel hangs"),
+        (r"(?<=a )dead-lock", "a dead lock"),
+    ],
+)
+def test_a_pattern_meets_other_wordings_of_its_letters(pattern: str, text: str) -> None:
+    assert Words(pattern).search(text) is not None
+    assert Words(pattern).may_match(plain(f"x {text} y"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"cu[A-Z]\w+ failed", "custom failed"),
+        ("(?-i:RAW) hazard", "raw hazard"),
+        (r"(?<!a )dead-lock", "a deadlock"),
+        (r"\w in | The ", "a b c"),
+    ],
+)
+def test_what_a_pattern_writes_exactly_stays_so(pattern: str, text: str) -> None:
+    assert Words(pattern).search(text) is None
+
+
+def test_a_pattern_keeps_its_groups() -> None:
+    assert loose(r"Invalid (?P<what>read|write) of the (?(what)x|y)") == (
+        r"(?ai:Invalid[- ])(?P<what>(?ai:read)|(?ai:write))"
+        r"(?ai:[- ]of[- ](?:(?:the|an?) )?)(?(what)(?ai:x)|(?ai:y))"
+    )
