@@ -11,7 +11,7 @@ from layoutcheck.catalogue.meanings import Meaning, first
 
 
 def _kind(words: str, cause: str, helps: str) -> Meaning:
-    return Meaning(Words(f"(?i){words}"), cause, helps)
+    return Meaning(Words(words), cause, helps)
 
 
 _VERSIONS = "Match them: take the ptxas of the compiler's own toolkit (TRITON_PTXAS_PATH, CUDA_HOME, PATH), or a newer one"

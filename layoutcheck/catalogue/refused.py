@@ -32,7 +32,7 @@ from layoutcheck.errors import InputError
 
 
 def _kind(name: str, words: str, cause: str, helps: str = "") -> Meaning:
-    return Meaning(Words(f"(?i){words}"), cause, helps, name)
+    return Meaning(Words(words), cause, helps, name)
 
 
 # In order: the first whose words are in the message is its kind.
