@@ -21,7 +21,7 @@ from layoutcheck.catalogue import (
     telling,
     whose,
 )
-from layoutcheck.catalogue.entry import ELSEWHERE, Known
+from layoutcheck.catalogue.entry import ELSEWHERE, UNKNOWN, Known
 from layoutcheck.errors import InputError
 
 CODED = tables.called("dsl.coded")
@@ -40,6 +40,11 @@ _UNFILLED = re.compile(r" \(\)|[:,] ?$")  # what a group that did not match leav
 _OTHERWISE = re.compile(r"(?=, or |; |\. )")
 _CALL = re.compile(r"(?<![\w./])(?:cutlass|cute|T|tl)\.(?!py\b)[A-Za-z]\w+\b")
 _GROUP = re.compile(r"\{(\w+)\}")
+# Words at the end of what is recognised of a sentence that say nothing without the next one.
+_DANGLING = re.compile(
+    r"(?:,? (?:the|an?|its|this|that|of|in|on|at|by|with|for|to|from|into|and|or|but|is|are|was|were))+$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,8 @@ def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None,
     if entry.name.startswith(_OF_LITTLE):
         facts += tuple(f"beside it: {line}" for line in telling.beside(text, match[0]))
     filling.fill(entry, groups, facts, folded)
+    if "said" in groups and (entry.general or entry.level == UNKNOWN):
+        groups["said"] = _DANGLING.sub("", groups["said"])
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
     cause, remedy = whose.outside(entry, folded) or (cause, remedy)
     earlier = telling.before(text, match[0]) if entry.name in whose.FAULTS else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from layoutcheck.catalogue import accesses, answering, counts, devices, figures, laws, symptoms, tables, whose
 from layoutcheck.catalogue.answering import Answer
@@ -39,6 +40,7 @@ def _is_led(answer: Answer) -> bool:
     return is_open(answer) and answer.entry is not _BY_TMA
 
 
+@lru_cache(maxsize=8)
 def numbers(folded: str) -> tuple[str, ...]:
     """What the numbers of a text decide."""
     every = (devices.staged, devices.beyond, figures.told, accesses.told, counts.told)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import ENTRIES
+from layoutcheck.catalogue import ENTRIES, answers, figures, spoken
 from layoutcheck.catalogue.literals import Words, loose, plain
 from layoutcheck.errors import InputError
 from layoutcheck.sources import diagnostics, several
@@ -100,3 +101,34 @@ def test_a_pattern_keeps_its_groups() -> None:
         r"(?ai:Invalid[- ])(?P<what>(?ai:read)|(?ai:write))"
         r"(?ai:[- ]of[- ](?:(?:the|an?) )?)(?(what)(?ai:x)|(?ai:y))"
     )
+
+
+NOTES = (
+    "Sometimes stale data in the output, mostly works, and nothing is written by the second warp.",
+    "The kernel is slow because of the bank conflicts in the tile that ldmatrix reads with a stride of 64.",
+)
+DANGLING = re.compile(r" (?:the|an?|of|in|on|at|by|with|for|to|from|into|and|or|is|are)$")
+
+
+@pytest.mark.parametrize("note", NOTES)
+def test_a_title_of_a_persons_words_ends_with_a_whole_one(note: str) -> None:
+    """Also where the note is cut behind any of its words."""
+    words = note.split()
+    found = [answers(" ".join(words[:at])) for at in range(4, len(words) + 1, 2)]
+    titles = {one[0].title for one in found if one}
+    assert titles and [one for one in titles if DANGLING.search(one)] == []
+    assert not any("package" in one for one in titles)
+
+
+def test_the_numbers_of_a_text_whose_law_leads_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "Generic copy(gA_k, sA) instead of explicit cp.async: 96 GFLOPS, 5.6x slower than the previous phase "
+        "where we loaded by hand. Every thread seems to copy the whole tile."
+    )
+    asked = list[str]()
+    monkeypatch.setattr(figures, "told", lambda folded: tuple(asked.append(folded) or ()))
+    spoken.numbers.cache_clear()
+    (answer, *_) = answers(text)
+    spoken.numbers.cache_clear()
+    assert answer.cause.startswith("copy(src, dst) without a tiled copy")
+    assert len(asked) == 1
