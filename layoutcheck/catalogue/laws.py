@@ -129,7 +129,7 @@ def told(text: str, entry: Known | None = None, about: str = "", *, lawless: boo
     weighed = [] if alone else _found(text, symptom)
     found: list[Law | orders.Order] = [law for law, _ in weighed]
     first, second = (*(fit for _, fit in weighed), 0.0, 0.0)[:2]
-    leads = symptom == _NONE or first >= max(_LEADS, _CLEAR * second)
+    leads = bool(weighed) and (symptom == _NONE or first >= max(_LEADS, _CLEAR * second))
     if order:
         found = [one for one in found if str(one) != str(order)]
         at = int(symptom == "hang" and leads)  # behind a law that the words name

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import ENTRIES, answers, figures, spoken
+from layoutcheck.catalogue import ENTRIES, answers, figures, laws, spoken, tables
 from layoutcheck.catalogue.literals import Words, loose, plain
 from layoutcheck.errors import InputError
 from layoutcheck.sources import diagnostics, several
@@ -132,3 +132,8 @@ def test_the_numbers_of_a_text_whose_law_leads_are_worked_out_once(monkeypatch: 
     spoken.numbers.cache_clear()
     assert answer.cause.startswith("copy(src, dst) without a tiled copy")
     assert len(asked) == 1
+
+
+def test_an_error_in_a_sentence_that_calls_for_no_law_is_answered() -> None:
+    told = laws.told("I see this message since noon.", tables.called("cpp.shape-div"))
+    assert told == laws.Told()
