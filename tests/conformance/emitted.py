@@ -43,6 +43,7 @@ from layoutcheck.copies.tiled import threads
 from layoutcheck.dsl import ptx
 from layoutcheck.dsl.lower import Lowered
 from layoutcheck.machine.dtypes import dtype
+from tests.packed import pack
 
 PRED_BYTES = 1 << 29
 WINDOW = (1 << 32) - 1  # shared addresses are 32 bits wide
@@ -193,8 +194,8 @@ def parameter(memref: Memref, static: Memref, base: int) -> bytes:
     typed = (*flatten(memref.layout.shape), *flatten(memref.layout.stride))
     known = (*flatten(static.layout.shape), *flatten(static.layout.stride))
     fields = [(value, t.bits // 8) for t, value in zip(typed, known, strict=True) if isinstance(t, Dynamic)]
-    pointer = ptx.pack((base & WINDOW, 4) if memref.space in ("smem", "dsmem") else (base, 8))
-    layout = ptx.pack(*fields)  # a struct of its own, aligned to its widest field
+    pointer = pack((base & WINDOW, 4) if memref.space in ("smem", "dsmem") else (base, 8))
+    layout = pack(*fields)  # a struct of its own, aligned to its widest field
     widest = max((width for _, width in fields), default=1)
     return pointer + b"\0" * (-len(pointer) % widest) + layout
 

@@ -30,6 +30,7 @@ from layoutcheck.errors import InputError  # noqa: E402
 from layoutcheck.sources.request import build  # noqa: E402
 from tests.conformance.generate_tmem import random_tmem_copy  # noqa: E402
 from tests.conformance.test_verifier import WITHOUT_CLASS, disagreements  # noqa: E402
+from tests.packed import pack  # noqa: E402
 
 KINDS = {
     "", "dynamic_shape", "mode_size", "npow2_sub_byte", "operand_kind", "pointer_type", "pred_dynamic_shape",
@@ -85,14 +86,14 @@ def instructions(copy: Copy, text: str, instance: Copy, bases_: tuple[int, int])
     for name, typed, static, base in zip(
         ptx.parameters(text), (copy.src, copy.dst), (instance.src, instance.dst), bases_, strict=True
     ):
-        pointer = ptx.pack((0, 4)) if typed.space == "tmem" else ptx.pack((base, 8))
+        pointer = pack((0, 4)) if typed.space == "tmem" else pack((base, 8))
         if isinstance(typed, DescriptorView):
-            pointer = ptx.pack((0, 8))
+            pointer = pack((0, 8))
         leaves = (*flatten(typed.layout.shape), *flatten(typed.layout.stride))
         known = (*flatten(static.layout.shape), *flatten(static.layout.stride))
         fields = [(k, t.bits // 8) for t, k in zip(leaves, known, strict=True) if isinstance(t, Dynamic)]
         widest = max((width for _, width in fields), default=1)
-        params[name] = pointer + b"\0" * (-len(pointer) % widest) + ptx.pack(*fields)
+        params[name] = pointer + b"\0" * (-len(pointer) % widest) + pack(*fields)
     return ptx.run(text, params)
 
 

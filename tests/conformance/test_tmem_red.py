@@ -34,6 +34,7 @@ from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.atoms import parse_atom
 from tests.conformance.generate import COMMON, Draft, spoil
 from tests.conformance.test_verifier import WITHOUT_CLASS, disagreements
+from tests.packed import pack
 
 TYPES = [dtype(t) for t in ("f32", "f32", "f32", "i32", "ui32", "si32")]
 
@@ -156,7 +157,7 @@ def comparison(copy: Copy, text: str) -> str | None:
     instance = instantiations(copy)[0]
     src_base, dst_base = bases(instance)[0]
     done = execution(copy, src_base, dst_base, instance)
-    at = {"src": ptx.pack((0, 4)), "dst": ptx.pack((dst_base, 8)), "aux": ptx.pack((aux_base(dst_base), 8))}
+    at = {"src": pack((0, 4)), "dst": pack((dst_base, 8)), "aux": pack((aux_base(dst_base), 8))}
     names = ptx.parameters(text)
     params = {name: at[operand] for name, operand in zip(names, at, strict=True)}
     trace = ptx.run(text, params)

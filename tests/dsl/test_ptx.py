@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import struct
-
 import pytest
 
 from layoutcheck.dsl.ptx import parameters, run
 from layoutcheck.errors import InputError
+from tests.packed import pack
 
 HEAD = """
 .visible .entry k(
@@ -23,9 +22,7 @@ def kernel(*lines: str) -> str:
 
 def execute(*lines: str, pointer: int = 4096, stride: int = 3, shared: int = 64):
     text = kernel("ld.param.b64 %rd1, [k_param_0];", "ld.param.b32 %r8, [k_param_1];", *lines)
-    return run(
-        text, {"k_param_0": struct.pack("<Qi", pointer, stride), "k_param_1": struct.pack("<I", shared)}
-    )
+    return run(text, {"k_param_0": pack((pointer, 8), (stride, 4)), "k_param_1": pack((shared, 4))})
 
 
 def name(space: str, address: int) -> tuple:
@@ -34,6 +31,8 @@ def name(space: str, address: int) -> tuple:
 
 def test_parameters():
     assert parameters(kernel()) == ["k_param_0", "k_param_1"]
+    assert pack((1, 4), (2, 8)) == b"\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0"
+    assert pack((-1, 4)) == b"\xff\xff\xff\xff"
 
 
 def test_a_vector_load_and_a_store():
