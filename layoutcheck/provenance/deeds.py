@@ -40,9 +40,10 @@ class Followed:
     """A block: its events, deeds by the number of their event, and how many references there are.
 
     `met` are pairs of references that were multiplied: (2, pairs). `pairs` are references of elements that
-    two others met in, ascending, these two, and whether they were multiplied: (4, references). `touched` are
-    the numbers of global objects that plain loads take elements from. `opaque` says that something may write
-    shared memory in a way that is not followed, `begun` that something may write tensor memory so.
+    two others met in, ascending, these two, and whether they were multiplied: (4, references). `taken` are
+    references that something computes with or rests on, ascending. `touched` are the numbers of global
+    objects that plain loads take elements from. `opaque` says that something may write shared memory in a way
+    that is not followed, `begun` that something may write tensor memory so.
     """
 
     watched: Watched
@@ -50,6 +51,7 @@ class Followed:
     references: int
     met: Array
     pairs: Array
+    taken: Array
     problem: str = ""
     touched: frozenset[int] = frozenset()
     opaque: bool = False

@@ -2,7 +2,8 @@
 
 Accumulators that are cleared, or that do not count (ACCUMULATE), begin another sum. What was summed before is
 lost if nothing stored it, and if no other product took it for an operand. It may be meant where the sum that
-is stored has its k as well: one pass for a maximum, another for the result.
+is stored has its k as well: one pass for a maximum, another for the result. Nothing is said of a block where
+something is computed with such sums, or rests on them: a branch, an atomic.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.provenance.judged import Breach, Names
 from layoutcheck.provenance.products import Execution, Products
-from layoutcheck.provenance.refs import FLAGS, PRODUCT
+from layoutcheck.provenance.refs import FLAGS, PRODUCT, Array
 from layoutcheck.provenance.sides import Side
 from layoutcheck.provenance.tensors import Tensor
 
@@ -38,15 +39,17 @@ def dropped(products: Products, names: Names) -> Iterator[Breach]:
         every = [execution for execution in products.executions if execution.block == block]
         if one.problem or not one.watched.complete or not every:
             continue
-        stored, used = (np.zeros(2 * products.own, bool) for _ in range(2))
+        stored, used, taken = (np.zeros(2 * products.own, bool) for _ in range(3))
         for each in replay.stored:
             if each.block == block:
                 stored[each.labels] = True
         for side in (side for each in every for side in (each.a, each.b) if side.computed):
-            used[side.labels[(side.labels & PRODUCT) != 0] & ~(PRODUCT | FLAGS)] = True
+            used[_of_products(side.labels)] = True
+        taken[_of_products(replay.resolved(block, one.taken))] = True
+        used |= stored | replay.left[block]
         kept = [_groups(each, stored) for each in every]
-        lost = [~_groups(each, stored | used) for each in every]
-        if not any(map(np.any, kept)) or not any(map(np.any, lost)):
+        lost = [~_groups(each, used) for each in every]
+        if (taken & ~used).any() or not any(map(np.any, kept)) or not any(map(np.any, lost)):
             continue
         for sums in _sums(every, kept, lost, names).values():
             left = sums.lost - sums.stored
@@ -54,6 +57,11 @@ def dropped(products: Products, names: Names) -> Iterator[Breach]:
                 facts = (("lost", (min(left), max(left))), ("stored", (min(sums.stored), max(sums.stored))))
                 yield Breach("dropped", sums.first.op, "C", facts)
                 return
+
+
+def _of_products(labels: Array) -> Array:
+    """The numbers of the sums among labels."""
+    return labels[(labels & PRODUCT) != 0] & ~(PRODUCT | FLAGS)
 
 
 def _groups(one: Execution, of: Mask) -> Mask:

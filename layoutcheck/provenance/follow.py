@@ -19,7 +19,7 @@ from layoutcheck.dsl.lowered.evaluate import enter, prepare
 from layoutcheck.dsl.lowered.flow import Turns
 from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES, is_memory
 from layoutcheck.dsl.lowered.machine import Launch, Step
-from layoutcheck.dsl.lowered.needed import NUMBER, Needed
+from layoutcheck.dsl.lowered.needed import CARRIERS, NUMBER, Needed
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
@@ -51,7 +51,7 @@ from layoutcheck.provenance.matrix import (
     tensor_memory,
     wgmma,
 )
-from layoutcheck.provenance.registers import carried, counted, lost, shuffle
+from layoutcheck.provenance.registers import carried, counted, lost, shuffle, taking
 from layoutcheck.provenance.tracker import FLOAT, TooMuch, Tracker
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
@@ -67,6 +67,7 @@ _FOLLOWED = frozenset(
      "nvvm.tcgen05.alloc", "nvvm.clusterlaunchcontrol.try.cancel", TENSOR_LOAD, *BULK)
 )  # fmt: skip
 _DATA = frozenset((*TENSOR_MEMORY, "llvm.alloca", "nvvm.load.ext", "nvvm.ldmatrix", "nvvm.mma.sync"))
+_MOVES = CARRIERS | _DATA | {"llvm.load", "llvm.store", "nvvm.stmatrix"}
 
 
 def products_of(kernel: WatchedKernel) -> WatchedKernel:
@@ -131,10 +132,11 @@ class _Steps:
         watched.cut, watched.reasons = frozenset(flow.cut), machine.reasons.copy()
         watched.complete = not any("cut short" in note for note in machine.notes)
         met = np.concatenate([np.zeros((2, 0), np.int64), *tracker.met], 1)
+        taken = np.unique(np.concatenate([np.zeros(0, np.int64), *tracker.taken]))
         pairs = np.concatenate([np.zeros((4, 0), np.int64), *tracker.pairs], 1)
         touched, opaque = frozenset(tracker.touched), bool(problem) or self.opaque
         return Followed(
-            watched, tracker.deeds, tracker.next, met, pairs, problem, touched, opaque, self.begun
+            watched, tracker.deeds, tracker.next, met, pairs, taken, problem, touched, opaque, self.begun
         )
 
 
@@ -179,6 +181,13 @@ def _single(op: Operation) -> bool:
 
 def _step(on: Tracker, op: Operation) -> Step:
     """The step of an operation."""
+    step = _following(on, op)
+    moves = op.name in _MOVES or op.regions or is_wgmma(op) or is_product(op)
+    return step if moves else taking(on, op, step)
+
+
+def _following(on: Tracker, op: Operation) -> Step:
+    """The step that follows what an operation does with references."""
     name = op.name
     if _single(op) and op.results[0] in on.addresses and not is_masked(op):
         return counted(on, op)

@@ -65,6 +65,21 @@ def counted(on: Tracker, op: Operation) -> Step:
     return run
 
 
+def taking(on: Tracker, op: Operation, step: Step) -> Step:
+    """The step, noting what threads that run take: the first byte of each operand."""
+    machine, slots = on.machine, [on.slots[v] for v in op.operands if v in on.slots]
+
+    def run() -> None:
+        if machine.reached:
+            for value in (machine.values[slot] for slot in slots):
+                if isinstance(value, Refs):
+                    at = value.at[:, 0]
+                    on.taken.append(at if machine.mask is None or len(at) == 1 else at[machine.mask])
+        step()
+
+    return run if slots else step
+
+
 def meet(on: Tracker, a: Array, b: Array) -> None:
     """Note which elements are multiplied by one another."""
     which = met_places(a, b)

@@ -53,6 +53,7 @@ class Tracker:
         self.deeds: dict[int, Deed] = {}
         self.met: list[Array] = []
         self.pairs: list[Array] = []
+        self.taken: list[Array] = []
         self.next = FIRST
         self.touched: set[int] = set()
 

@@ -36,12 +36,22 @@ def _execution(first: int, sums: int, row: int = 0) -> Execution:
     return Execution(OP, 0, _side(1, first, row), _side(2, first), index, np.array([0]), 16, np.array([0]))
 
 
-def _found(executions: list[Execution], stored: list[int], mixed: bool = False) -> list[Any]:
-    block = SimpleNamespace(problem="", watched=SimpleNamespace(complete=True))
+def _found(
+    executions: list[Execution],
+    stored: list[int],
+    *,
+    mixed: bool = False,
+    taken: int = 0,
+    left: range = range(0),
+) -> list[Any]:
+    """`taken` is a sum that something computes with, `left` are those that go to shared memory."""
+    refs = np.array([PRODUCT | taken] * bool(taken), np.int64)
+    block = SimpleNamespace(problem="", watched=SimpleNamespace(complete=True), taken=refs)
     labels = np.array(stored, np.int64)
     replay = SimpleNamespace(
-        lost={}, mixed=mixed, blocks=[block], stored=[Stored(Operation("llvm.store"), labels, labels, 0)]
-    )
+        lost={}, mixed=mixed, blocks=[block], stored=[Stored(Operation("llvm.store"), labels, labels, 0)],
+        resolved=lambda _block, at: at, left=[np.isin(np.arange(64), left)],
+    )  # fmt: skip
     products: Any = SimpleNamespace(replay=replay, unknown={}, own=32, executions=executions)
     return [(one.kind, one["lost"], one["stored"]) for one in dropped(products, NAMES)]
 
@@ -66,9 +76,11 @@ def test_what_loses_nothing(executions: list[Execution], stored: list[int]) -> N
 
 
 def test_sums_that_go_elsewhere() -> None:
-    """Into a store of several sums, or into another product."""
+    """Into a store of several sums, into arithmetic or shared memory, or into another product."""
     both = [_execution(0, 2), _execution(2, 8)]
-    assert _found(both, [8, 9], mixed=True) == []
+    assert _found(both, [8, 9], mixed=True) == _found(both, [8, 9], taken=5) == []
+    assert _found(both, [8, 9], left=range(2, 6)) == []
+    assert _found(both, [8, 9], taken=8) != []  # that one is stored
     taken = _side(1, 0)
     taken.labels, taken.computed = PRODUCT | np.arange(2, 6).reshape(1, 2, 2), True
     other = Execution(OP, 0, taken, _side(2, 0), np.arange(20, 24).reshape(1, 2, 2), np.array([0]), 16,
