@@ -37,7 +37,7 @@ _OF_MAPS = re.compile(
 _AWAY = re.compile(
     r"(?i)\b(?:[0-9.,]+ ?(?:TB|TiB|PB|terabytes?)|[0-9]{13,}(?: bytes)?|[0-9]{1,3}(?:,[0-9]{3}){4,}(?: bytes)?|terabytes) (?:away|off|from|before|after|beyond|past)\b(?: (?:from|of))?(?: (?:any|every|the nearest) allocation)?"
 )
-_SLICE = re.compile(r"\b(?P<name>[a-z]\w{0,20})\[(?P<first>[1-9][0-9]{0,5}):[^\],\[]{0,20}\]")
+_SLICE = re.compile(r"(?<![\w.])(?P<name>[a-z]\w{0,20})\[(?P<first>[1-9][0-9]{0,5}):[^\],\[]{0,20}\]")
 _ALIGNED = re.compile(r"(?i)\bmis-?align|\bun-?aligned|\balignment")
 _INDEX = re.compile(r"(?i)int32|int64|overflow|illegal|offset|stride|index|ptr|out[- ]of[- ]bound|invalid")
 _RESERVED = re.compile(
@@ -189,6 +189,8 @@ def _sliced(folded: str) -> tuple[str, ...]:
         made = re.search(
             rf"\b{one['name']} ?= ?[^;=]{{0,80}}?\bdtype ?= ?[\w.]*?\b({'|'.join(TYPES)})\b", folded
         )
+        if "," in made[0].rpartition(",")[0] if made else "tensor" not in folded.lower():
+            continue  # of more dimensions, or of a list
         typed = made[1] if made else _typed(folded, one)
         bits = TYPES.get(typed, (0, 0))[0]
         behind = int(one["first"]) * bits // 8
