@@ -37,7 +37,7 @@ _NVCC = re.compile(rb"\bCUDAExtension\b|\bnvcc\b")
 _TORCH = re.compile(rb"^\s*(import|from) torch\b", re.MULTILINE)
 _MAIN = ("sm_90a", "sm_100a")  # each architecture takes the whole time again: these, where there are any
 _LINE = 100
-_LEAST = re.compile(r">=?\s*3\.([0-9]{1,3})")  # of `requires-python`
+_BOUND = re.compile(r"([<>]=?|[~=]=)\s*3\.([0-9]{1,3})")  # of `requires-python`
 _EXTRAS = ("test", "tests", "testing", "dev")
 _REQUIREMENTS = ("requirements.txt", "requirements-test.txt", "requirements-dev.txt")
 _MINUTES = 60  # of a job
@@ -237,9 +237,12 @@ def _extra(root: Path) -> str:
 
 
 def _minor(root: Path, packages: Sequence[str]) -> int:
-    """The Python 3 of the job: this one, or the least that the packages ask for if that is newer."""
+    """The Python 3 of the job: this one, or the nearest that all packages ask for."""
     asked = (str(_project(root / folder).get("requires-python", "")) for folder in packages)
-    return max([sys.version_info.minor, *(int(n) for one in asked for n in _LEAST.findall(one))])
+    bounds = [(sign, int(minor)) for one in asked for sign, minor in _BOUND.findall(one)]
+    most = [minor - (sign == "<") for sign, minor in bounds if sign in ("<", "<=", "==")]
+    least = [minor for sign, minor in bounds if "<" not in sign]
+    return max([min([sys.version_info.minor, *most]), *least])
 
 
 def _project(root: Path) -> dict[str, Any]:

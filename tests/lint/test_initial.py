@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from layoutcheck.cli import run
-from layoutcheck.lint.initial import _clone
+from layoutcheck.lint.initial import _clone, _minor
 from layoutcheck.settings import find, read
 
 KERNEL = "from cutlass import cute\nimport torch\n@cute.jit\ndef f(a): 'for sm_100 and sm_90'\n"
@@ -53,6 +54,20 @@ def test_what_is_written_is_read_again(repository: Path, capsys: pytest.CaptureF
         "-m pytest -q tests/test_a.py  (sm_90a)", "-m pytest -q tests/test_a.py  (sm_100a)",
         "examples/one.py  (sm_90a)", "examples/one.py  (sm_100a)",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "minor"),
+    [
+        ("", sys.version_info.minor), (">=3.8", sys.version_info.minor), (">=3.99,<4", 99), ("~=3.99", 99),
+        (">=3.7,<3.10", 9), ("<=3.8", 8), ("==3.7.*", 7),
+    ],
+)  # fmt: skip
+def test_the_job_has_the_nearest_python_that_the_project_installs_in(
+    tmp_path: Path, asked: str, minor: int
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nrequires-python = "{asked}"')
+    assert _minor(tmp_path, ["."]) == minor
 
 
 @pytest.mark.parametrize(
