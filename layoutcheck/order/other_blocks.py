@@ -48,7 +48,7 @@ _MOST_LANES = 1 << 14  # threads that are looked at side by side
 _TAILED = 360  # an extent: a few tiles and part of one, for tiles of 16 to 256
 _NUMBER = re.compile(r"\?|\A(?:i[0-9]+|index)\Z")
 _NUMBERED = ("barrier", "barrier_arrive", "mbar_init", "mbar_arrive", "mbar_wait", "mbar_token")
-OTHERS = "blocks that go another way than block (0,0,0)"
+OTHERS, LOOKED = "blocks that go another way than block (0,0,0)", "blocks were looked at"
 
 Counted = frozenset[tuple[Any, int]]  # what a block comes to, with which threads, and how often
 Way = tuple[Counted, ...]  # of the blocks of a cluster
@@ -63,7 +63,7 @@ def other_blocks(
     `followed` are the blocks of the first run. Raises OutOfTime only where `budget` is used up.
     """
     within = Budget(min(SECONDS, budget.left()))
-    ways = _Ways(kernel, within, followed)
+    ways = Ways(kernel, within, followed)
     try:
         launches = list(_launched(kernel, calls))
         if not launches and ways.apart:
@@ -72,7 +72,7 @@ def other_blocks(
             for at in ways.chosen(launched, unchecked):
                 cluster = Cluster(launched, 0, within, first=at)
                 blocks = cluster.watch()
-                last = ", the last of the grid" if at == _last(launched) != (0, 0, 0) else ""
+                last = ", the last of the grid" if at == last_cluster(launched) != (0, 0, 0) else ""
                 where = f"block ({','.join(map(str, at))}){last}{words}"
                 if any(block.guessed or not block.complete or _writes(block, call) for block in blocks):
                     unchecked.add(f"{where}: it goes another way, and was not followed to its end")
@@ -84,7 +84,7 @@ def other_blocks(
             raise
 
 
-class _Ways:
+class Ways:
     """What blocks come to. `known`, and of `apart` alone `apart_known`, have been followed, however often."""
 
     def __init__(self, kernel: WatchedKernel, budget: Budget, followed: Sequence[Watched]) -> None:
@@ -124,10 +124,11 @@ class _Ways:
             unchecked.add(f"{OTHERS}: {_MOST_WAYS} of {len(new)} ways were followed")
         many = math.prod(launched.launch.grid) // math.prod(launched.launch.cluster)
         if len(places) < many:
-            unchecked.add(f"{OTHERS}: {len(places):,} of {many:,} blocks were looked at")
+            unchecked.add(f"{OTHERS}: {len(places):,} of {many:,} {LOOKED}")
 
     @cached_property
-    def _by(self) -> ByBlock:
+    def by(self) -> ByBlock:
+        """What is made of the block's index."""
         return ByBlock(self.kernel.operation, Needed(self.kernel.operation, ()))
 
     @cached_property
@@ -157,7 +158,7 @@ class _Ways:
         """The nearest region around an operation that the block's index decides on."""
         block = op.parent
         while block is not None:
-            if self._by.decides(block.parent.parent):
+            if self.by.decides(block.parent.parent):
                 return block.parent
             block = block.parent.parent.parent
         return None
@@ -167,7 +168,7 @@ class _Ways:
         found = set()
         for op, meaning in self.kernel.meanings.items():
             given = (_numbers_of(m, m.operands) for m in meaning.all if m.kind in _NUMBERED)
-            if any(value in self._by.values for value in itertools.chain(*given)):
+            if any(value in self.by.values for value in itertools.chain(*given)):
                 found.add(op)
         return found
 
@@ -196,7 +197,7 @@ class _Ways:
         """Numbers that something made of the block's index is compared with."""
         found = set()
         for op in self.kernel.operation.walk():
-            if op.name == "arith.cmpi" and any(value in self._by.values for value in op.operands):
+            if op.name == "arith.cmpi" and any(value in self.by.values for value in op.operands):
                 found |= {constant_of(value) for value in op.operands} - {None}
         return {int(one) for one in found if one is not None}
 
@@ -298,7 +299,7 @@ def tailed(types: Collection[str]) -> int:
     return promise * (-(-_TAILED // promise) | 1)
 
 
-def _last(kernel: WatchedKernel) -> Index:
+def last_cluster(kernel: WatchedKernel) -> Index:
     """The first block of the last cluster."""
     x, y, z = (
         (blocks // each - 1) * each

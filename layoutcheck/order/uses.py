@@ -2,7 +2,8 @@
 
     shared_uses(module, lowered, problem) -> SharedUses
 
-The events of a block (`events`) are gone through in program order. A byte of shared memory is known by what
+One cluster of each way that blocks go is followed, as `other_blocks` finds them, or all
+blocks. The events of a block (`events`) are gone through in program order. A byte of shared memory is known by what
 wrote it last: the number of the event, the thread, and which of its bytes. So two programs whose reads find
 the same writes, and which are alike beside that, compute the same, wherever their tiles lie. The order of
 accesses is taken as it is: whether anything orders them is judged elsewhere.
@@ -11,8 +12,9 @@ accesses is taken as it is: whether anything orders them is judged elsewhere.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
 import numpy as np
@@ -20,12 +22,15 @@ import numpy as np
 from layoutcheck.analysis.cost import accesses_cost
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel, argument_types, read, spaces
+from layoutcheck.dsl.lowered.blocks import Index, all_of, every_block
 from layoutcheck.dsl.lowered.lowered_op import memory_accesses
 from layoutcheck.dsl.lowered.totals import line_totals
 from layoutcheck.order import check_module
+from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.footprint import UNIT, operand
 from layoutcheck.order.never_written import unseen
+from layoutcheck.order.other_blocks import LOOKED, SECONDS, Ways, last_cluster
 from layoutcheck.order.watched import BULK_KINDS, Event, Watched, for_all, lanes_of
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.shared_uses import LineUse, SharedReport, SharedUses
@@ -37,6 +42,7 @@ _WRITES = ("write", "matrix_write", "atomic", "cp_async", "bulk_load")
 _NOT_FOLLOWED = ("unknown", "st_async", "bulk_peer", "tc_mma", "tc_copy", "tmem_read", "tmem_write")
 WAVEFRONTS = "wavefronts of "  # so begins what is counted of them over a launch
 _SPAN = 1 << 18
+_MOST_BLOCKS = 64  # that are followed
 _THREAD, _EVENT = 20, 30  # bits before those of a byte's place in an access, and of a thread
 
 
@@ -106,13 +112,12 @@ def _instructions(kernel: Kernel, module: TracedModule) -> Counter[tuple[str, in
 
 
 def _follow(kernel: WatchedKernel, digest: hashlib._Hash) -> int:
-    """Put what the first and the last block of a kernel do into the digest; its bytes of shared memory."""
+    """Put what the blocks of a kernel do into the digest, one of each way; its bytes of shared memory."""
     if unseen(kernel):
         raise _NotFollowed("an instruction reaches shared memory in a way that is not followed")
-    last = tuple(max(0, n - 1) for n in kernel.launch.grid)
     size = 0
-    for block in dict.fromkeys(((0, 0, 0), last)):
-        watched = kernel.watch(block)  # type: ignore[arg-type]
+    for block in _blocks(kernel):
+        watched = kernel.watch(block)
         if not watched.complete:
             raise _NotFollowed("its loops are not followed to their end")
         if watched.guessed:
@@ -120,6 +125,27 @@ def _follow(kernel: WatchedKernel, digest: hashlib._Hash) -> int:
         _Uses(watched, digest).run()
         size = watched.shared_bytes
     return size
+
+
+def _blocks(kernel: WatchedKernel) -> Sequence[Index]:
+    """A cluster of each way that blocks go, the first and the last; all where places rest on their index."""
+    ways, unchecked = Ways(kernel, Budget(SECONDS), ()), set[str]()
+    moved = (
+        m.operands[0] for one in kernel.meanings.values() for m in one.all if m.space in ("smem", "dsmem")
+    )
+    if any(value in ways.by.values for value in moved):
+        if math.prod(kernel.launch.grid) > _MOST_BLOCKS:
+            raise _NotFollowed("where it accesses shared memory rests on the block's index")
+        return every_block(kernel.launch)
+    try:
+        found = dict.fromkeys(((0, 0, 0), last_cluster(kernel), *ways.chosen(kernel, unchecked)))
+    except OutOfTime:
+        raise _NotFollowed("its blocks go too many ways") from None
+    if left := [one for one in unchecked if not one.endswith(LOOKED)]:
+        raise _NotFollowed(left[0])
+    each = kernel.launch.cluster
+    axes = ([range(i, i + n) for i, n in zip(at, each, strict=True)] for at in found)
+    return [block for some in axes for block in all_of(some)]
 
 
 class _Uses:

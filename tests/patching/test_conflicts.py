@@ -134,7 +134,7 @@ def test_as_many_accesses_are_known_as_before() -> None:
 
 # ---- whole programs ----
 
-DEFAULT = ("a struct", "a view with a pitch of its own")
+DEFAULT = ("a struct", "a view with a pitch of its own", "a view of one block")
 
 
 @pytest.mark.parametrize(
