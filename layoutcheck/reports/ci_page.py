@@ -101,7 +101,7 @@ def _seconds(run: Ran) -> str:
 
 
 def _ending(run: Ran) -> str:
-    ended = "; ".join(run.failures) or ("" if run.kernels else "it built no kernel")
+    ended = "; ".join(run.failures) or ("to its end" if run.kernels else "it built no kernel")
     skipped = f"{run.skipped} tests skipped" if run.skipped else ""
     return "; ".join(filter(None, (ended, skipped)))
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from layoutcheck.judge import judge
+from layoutcheck.lint.result import Ran
 from layoutcheck.linting import linted
 from layoutcheck.reports import ci_page, run_page
 from layoutcheck.reports.pictures import copy_pictures
@@ -378,3 +379,12 @@ def test_the_page_of_ci_is_legible_in_any_width(browser: Any, tmp_path: Path, wi
     assert page.locator("mark").count() == 1 and "LC263" in page.content()
     assert page.evaluate("document.documentElement.scrollWidth") == width
     page.close()
+
+
+def test_the_page_of_ci_says_how_each_program_ended(tmp_path: Path) -> None:
+    result, _ = linted([str(tmp_path)], cache=False, static=True)
+    ran = Ran("a.py", "a.py", "sm_90a", 2, 1, 3.0, False)
+    runs = ran, replace(ran, kernels=0), replace(ran, failures=("it raised",), skipped=4)
+    page = ci_page.render(replace(result, runs=runs), Style())
+    ends = re.findall(r"<td>([^<]*)</td></tr>", page)
+    assert ends == ["to its end", "it built no kernel", "it raised; 4 tests skipped"]
