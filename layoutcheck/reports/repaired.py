@@ -25,8 +25,11 @@ def render(found: Repaired, written: Sequence[str], style: Style) -> str:
     if not lines:
         what = "of what was seen, nothing" if found.unseen else "nothing"
         lines = [f"{what} is rejected or wrong: there is nothing to fix"]
+    eased = {_place(place) for repair in found.repairs for place in repair.repaired}
     for one in found.slow:
-        told = f"left as it is: {_place(one.where)} has bank conflicts: {one.reason}"
+        where = _place(one.where)
+        left = f"partly fixed: {where} still has" if where in eased else f"left as it is: {where} has"
+        told = f"{left} bank conflicts: {one.reason}"
         lines += style.wrap(told, "  ", "")
     if found.resting:
         first, *more = found.resting

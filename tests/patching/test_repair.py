@@ -15,10 +15,11 @@ from layoutcheck.cli import run
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.outcome import Confirmation
+from layoutcheck.patching.conflicts import FEWER
 from layoutcheck.patching.majors import turned_over
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.repair import _stays, repair
-from layoutcheck.patching.repaired import Repair, Repaired
+from layoutcheck.patching.repaired import Repair, Repaired, Sketch
 from layoutcheck.patching.search import Confirm, Proven
 from layoutcheck.patching.state import Edited, State
 from layoutcheck.patching.ways import moves_global, ways
@@ -82,6 +83,16 @@ def test_a_repair_that_only_took_something_away_is_told_beside_a_later_one() -> 
             Proven(Edited(before, empty, after, empty), Repair(at, f"line {line}", "legal", (at,), (at,))),
         )
     assert [one.title for one in found.repairs] == ["line 1", "line 2"]
+
+
+def test_a_place_that_was_eased_still_has_its_conflicts() -> None:
+    """A line is not said to be left as it is beside the edit that made it faster."""
+    eased, other = Frame("k.py", 29), Frame("k.py", 31)
+    made = Repair(eased, "swizzle: rows padded by 8 elements", FEWER, (eased,), (eased,))
+    slow = [Sketch(eased, "no more"), Sketch(other, "no more")]
+    said = render(Repaired({}, {}, [made], slow=slow), [], Style())
+    assert "partly fixed: k.py:29 still has bank conflicts: no more\n" in said
+    assert "left as it is: k.py:31 has bank conflicts: no more\n" in said
 
 
 def test_one_cause_is_one_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
