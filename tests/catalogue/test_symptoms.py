@@ -478,6 +478,13 @@ def test_a_message_that_is_cut_at_its_first_line_is_an_error(text: str, title: s
     assert title in found.title and found.entry.level == "rejected"
 
 
+def test_a_title_ends_with_the_quoted_message() -> None:
+    """A message in backticks, in the middle of a person's sentence."""
+    said = "'setmaxnreg' ignored; unable to determine register count at entry"
+    (found, *_) = answers(f"The test outputs `ptxas info : (C7508) {said}.` if compiled with ptxas_verbose.")
+    assert found.title == "ptxas ignores setmaxnreg: unable to determine register count at entry"
+
+
 def test_an_offset_behind_all_elements_is_told() -> None:
     text = "illegal memory access: the K row offset is 63 x 64 = 4032 elements and the K tile only has 4x64=256 elements"
     (found, *_) = answers(text)
