@@ -326,6 +326,7 @@ def test_the_python_page_is_plain_markdown() -> None:
         (["lint", "--select", "LC999", "{script}"], "error: --select: no rule 'LC999'"),
         (["ci", "--yes", "--html", "a", "--sarif", "./a", "."], "error: --html and --sarif write one file"),
         (["check", "--compare"], "(see 'layoutcheck check --help')"),
+        (["banks", "(64,64):(64,1)"], "error: Missing option '--access'; expected 'ldmatrix.x4', "),
         (["draw"], "error: nothing to draw"),
         (["draw", "8:1", "--format", ""], "error: --format is empty; expected a value: svg or text"),
         (["explain", "--case", ""], "error: --case is empty"),

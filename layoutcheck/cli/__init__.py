@@ -149,7 +149,9 @@ def _dispatch(words: list[str]) -> int:
             return 2
         context = getattr(error, "ctx", None)
         path = context.command_path if context else " ".join(["layoutcheck", *words[:named]])
-        raise InputError(f"{describe().removesuffix('.')} (see '{path} --help')") from None
+        lacks = getattr(error, "param", None) if type(error).__name__ == "MissingParameter" else None
+        wanted = f"; expected {lacks.help}" if getattr(lacks, "help", None) else ""
+        raise InputError(f"{describe().removesuffix('.')}{wanted} (see '{path} --help')") from None
     return status if isinstance(status, int) else 0
 
 
