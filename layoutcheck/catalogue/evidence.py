@@ -26,6 +26,8 @@ _OF_LINES = tuple(
     if not entry.general and re.search(r"\?P<(?:said|what)>", entry.words.text)
 )  # of which one log has several
 _MOST_LINES = 40  # of one log that are compared
+_LINE = re.compile(r"ptxas (\S{1,160}, line [0-9]+) ?; (?:error|fatal|warning|info) ?: ?$")
+_BEFORE = 200  # letters before a message that may name its line
 _FOLLOW = ("cpp.no-overload", "cpp.header-mix")  # to which a static assertion that fails before leads
 
 
@@ -64,17 +66,26 @@ def _standing(found: list[Match], folded: str) -> list[Match]:
 
 
 def _further(found: list[Match], kept: list[Match], folded: str) -> list[Match]:
-    """Other messages of ptxas under the entries of those that were found: each says something else, and is in none that is kept."""
+    """Other messages of ptxas under the entries of those that were found: each says something else of another statement, and is in none that is kept."""
     spans = [match.span() for _, match in kept]
     told = {_subject(match) or entry.name for entry, match in kept}
+    statements = {(entry, _statement(match, folded)) for entry, match in kept}
     further: list[Match] = []
     of_kept = [one for one in found if one[0] in _OF_LINES and _overlaps(one[1], spans)]
     for entry, _ in of_kept:
         for match in itertools.islice(entry.words.pattern.finditer(folded), _MOST_LINES):
-            if not _overlaps(match, spans) and (_subject(match) or entry.name) not in told:
-                told.add(_subject(match) or entry.name)
+            of, subject = (entry, _statement(match, folded)), _subject(match) or entry.name
+            if not _overlaps(match, spans) and subject not in told and (not of[1] or of not in statements):
+                told.add(subject)
+                statements.add(of)
                 further.append((entry, match))
     return further
+
+
+def _statement(match: re.Match[str], folded: str) -> str:
+    """The file and line of PTX of which ptxas says it; "" where it names none."""
+    line = _LINE.search(folded, max(0, match.start() - _BEFORE), match.start())
+    return line[1] if line else ""
 
 
 def _overlaps(match: re.Match[str], spans: list[tuple[int, int]]) -> bool:

@@ -478,6 +478,15 @@ def test_a_message_that_is_cut_at_its_first_line_is_an_error(text: str, title: s
     assert title in found.title and found.entry.level == "rejected"
 
 
+def test_of_one_statement_ptxas_is_told_once() -> None:
+    """It prints a message for each feature that a statement lacks."""
+    says = "ptxas a.ptx, line {}; error   : Feature '{}' requires .target sm_70 or higher"
+    same = answers("\n".join(says.format(606, what) for what in ("mma", ".m8n8k4")))
+    apart = answers("\n".join((says.format(606, "mma"), says.format(607, ".m8n8k4"))))
+    assert [one.title.split()[5] for one in same] == ["mma,"]
+    assert [one.title.split()[5] for one in apart] == ["mma,", ".m8n8k4,"]
+
+
 def test_a_title_ends_with_the_quoted_message() -> None:
     """A message in backticks, in the middle of a person's sentence."""
     said = "'setmaxnreg' ignored; unable to determine register count at entry"
