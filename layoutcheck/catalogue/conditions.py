@@ -27,8 +27,8 @@ _MET = (
     ),
     (r"dtype|element_size|itemsize|\.width\b", "Convert the tensor, tensor.to(torch.bfloat16), to a type that the condition names"),
     (
-        r"capability|\barch\b|is_sm[0-9]*|sm_?(?:version|arch|major)|\bmajor\b",
-        "The function is for other GPUs: take one of its architecture, or another back end of the library",
+        r"capability|\barch(?:_major)?\b|is_sm[0-9]*|sm_?(?:version|arch|major)|\bmajor\b",
+        "The function is for other GPUs (of major 9 is Hopper, of 10 B200 and B300, of 12 GeForce 50, RTX PRO and GB10): take one of its architecture, or another back end of the library",
     ),
     (r"version", "Install a version that the condition allows"),
     (

@@ -82,6 +82,7 @@ def test_every_way_to_fill_a_row_is_used_and_none_is_missing() -> None:
         ("self.dtype is not None", "belong together"),
         ("x.stride(0) == 1", ".contiguous()"),
         ("k % 64 == 0", "Pad"),
+        ("ab.scalar_type() == kPackedFP4 and arch_major == 10", "of 10 B200 and B300"),
         ("a > b", ""),
     ],
 )
