@@ -19,7 +19,8 @@ joins them (measured in the PTX). `explain` counts them as the atom makes them.
 ## How to fix it
 
 Give the tile the swizzle that the finding names: `layoutcheck.best_swizzle` tries all that keep the vectors
-whole. Or pad the pitch by one access (16 bytes for 128-bit accesses).
+whole. Or pad the pitch by one access (16 bytes for 128-bit accesses). A finding about element accesses names no
+swizzle: `layoutcheck trace --fix` tries swizzles and pitches in the program.
 
 ## How to silence it
 
