@@ -59,6 +59,15 @@ def behind(a: cute.Tensor):
 @cute.jit
 def own(a: cute.Tensor):
     raise ValueError("head dimension 4 is not supported")
+TABLE = {}
+@cute.jit
+def of_a_table(a: cute.Tensor):
+    look_up()
+def look_up():
+    try:
+        TABLE[4]
+    except KeyError:
+        if True: raise ValueError("not supported")
 @cute.kernel
 def without_a_name(a: cute.Tensor):
     cute.copy(cute.no_such_name, a, a)
@@ -82,6 +91,23 @@ def test_swallowed():
     swallowed(broken)
 def test_refused_by_the_program_itself():
     swallowed(own)
+@cute.jit
+def tuned(a: cute.Tensor, width: cutlass.Constexpr):
+    if cutlass.const_expr(width == 3):
+        cute.zipped_divide(a, (width, width, width))
+    good(a).launch(grid=[1, 1, 1], block=[1, 1, 1])
+def test_an_autotuner():
+    for width in (3, 4):
+        try:
+            cute.compile(tuned, view(), width)
+        except Exception:
+            continue
+def test_refused_by_the_program_behind_an_error():
+    swallowed(of_a_table)
+def test_none_of_several_is_built_as_expected():
+    with pytest.raises(RuntimeError):
+        swallowed(broken)
+        raise RuntimeError("no configuration is left")
 def test_skipped_behind_it():
     try:
         cute.compile(broken, view())
@@ -201,7 +227,10 @@ def test_a_suite(folder: Path) -> None:
     }  # fmt: skip
     assert said["test_refused"].where is not None and said["test_refused"].where.line == 10
     assert "head dimension 4" in said["test_own"].message
-    assert found.notes == tuple(
+    *notes, tried = found.notes
+    assert tried.startswith("1 build failed, of what was built with other arguments at ")
+    assert "test_kernels.py:" in tried and "ValueError: Expected rank(target)" in tried
+    assert notes == [
         f"{what} for want of what a kernel computes, such as test_kernels.py::{test}"
         for what, test in (
             ("3 tests failed", "test_result: AssertionError: assert 0 == 1"),
@@ -210,7 +239,7 @@ def test_a_suite(folder: Path) -> None:
                 "test_result_and_more: AssertionError: assert 0 == 2",
             ),
         )
-    )
+    ]
     assert any("behind" in kernel.name for kernel in found.kernels)
     assert not any("layoutcheck" not in one.name for one in (folder / "__pycache__").glob("test_kernels.*"))
 

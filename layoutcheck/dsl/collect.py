@@ -286,6 +286,8 @@ class Collector:
 
     def _built(self, event: dict[str, Any]) -> None:
         module, place = (event.get("pid", 0), event["number"]), event.get("at", -1)
+        if event.get("host"):
+            self.outcomes.built(event["host"])
         if not event["text"]:
             self._refuse(module, event)
             return

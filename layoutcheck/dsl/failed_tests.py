@@ -27,7 +27,7 @@ FUNCTIONS = "_pytest.python"
 
 Tell = Callable[..., None]  # (test, exception, launches skipped in it[, whether it went on])
 Skip = Callable[[Sequence[str], str], None]  # (tests, reason)
-Expect = Callable[[BaseException], None]
+Expect = Callable[[BaseException, Sequence[str]], None]  # (exception, builds that failed in it)
 
 _DESELECTED = "deselected by pytest's settings or by a conftest.py"
 _UNREPORTED = "a hook of pytest's took it, and nothing was reported of it"
@@ -40,6 +40,9 @@ _AGAIN = "rerun"  # what pytest-rerunfailures makes of a report: the next one co
 _SKIPS = ("Skipped", "SkipTest")  # of pytest and of unittest
 _caught: list[BaseException] = []  # the last one, which pytest leaves in `sys.last_value`
 _unsettled: list[_Raised] = []
+failed_builds: list[str] = []
+"""The marks of the builds that failed in this process, in order."""
+_began = [0]  # builds that had failed when the test began
 _left: list[BaseException] = []  # what left the function of the test that is called
 
 
@@ -51,6 +54,7 @@ class _Raised:
     error: BaseException
     launches: int
     report: Any
+    builds: Sequence[str]
 
     def settle(self, tell: Tell, skip: Skip, expect: Expect) -> None:
         expected = getattr(self.report, "wasxfail", None)
@@ -60,7 +64,7 @@ class _Raised:
             tell(self.test, self.error, self.launches)
         else:
             skip([self.test], str(self.error) if expected is None else f"xfail {expected}".strip())
-            expect(self.error)
+            expect(self.error, self.builds)
 
 
 def caught(error: BaseException) -> bool:
@@ -73,7 +77,8 @@ def watch_tests(tell: Tell, skip: Skip, expect: Expect) -> None:
 
     With True behind these for one that went on behind an assertion (`passed_over`).
     `skip(tests, reason)` is called for what is skipped, deselected or expected to fail; a test is "" if
-    its whole file is skipped. `expect(exception)` is called for what a test says that it expects.
+    its whole file is skipped. `expect(exception, builds that failed)` is called for what a test says that
+    it expects.
     """
     for module, name in _EXPECTING:
         when_imported(module, partial(_watch_expected, name=name, expect=expect))
@@ -137,15 +142,20 @@ def _watch_expected(module: Any, name: str, expect: Expect) -> None:
     owner = getattr(module, name, None)
     if owner is None:  # of another version
         return
-    leave = owner.__exit__
+    enter, leave = owner.__enter__, owner.__exit__
+    begun: dict[int, int] = {}  # builds that had failed before, by `with`
+
+    def __enter__(self: Any) -> Any:  # noqa: N807
+        begun[id(self)] = len(failed_builds)
+        return enter(self)
 
     def __exit__(self: Any, kind: Any, error: Any, trace: Any) -> Any:  # noqa: N807
-        taken = leave(self, kind, error, trace)
-        if taken and error is not None:
-            expect(error)
+        taken, before = leave(self, kind, error, trace), begun.pop(id(self), len(failed_builds))
+        if taken and error is not None:  # which may be raised behind the last of several builds
+            expect(error, failed_builds[before:])
         return taken
 
-    owner.__exit__ = __exit__
+    owner.__enter__, owner.__exit__ = __enter__, __exit__
 
 
 def _watch_reports(report: Any, tell: Tell, skip: Skip, expect: Expect) -> None:
@@ -168,7 +178,8 @@ def _watch_reports(report: Any, tell: Tell, skip: Skip, expect: Expect) -> None:
             launches, left_out = Passed.left_out()
             if isinstance(error, AssertionError):  # of values
                 launches += left_out
-            _unsettled.append(_Raised(item.nodeid, error, launches, made))
+            builds = failed_builds[_began[0] :]
+            _unsettled.append(_Raised(item.nodeid, error, launches, made, builds))
         return made
 
     report.from_item_and_call = classmethod(from_item_and_call)
@@ -182,6 +193,7 @@ def _watch_calls(info: Any, tell: Tell, skip: Skip) -> None:
         if when == "setup":
             Passed.begin()
             _left.clear()
+            _began[0] = len(failed_builds)
         made = make(cls, func, when, *args, **named)
         error = made.excinfo.value if when == "collect" and made.excinfo is not None else None
         if type(error).__name__ in _SKIPS:

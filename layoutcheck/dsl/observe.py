@@ -52,6 +52,7 @@ class Built:
     `others`, the (name, message, location) of every other operation.
 
     `caller` is the user's (file, line) that had it built: frames from there on are not of what was traced.
+    `host` is the function that was built, as (file, line).
     """
 
     number: int
@@ -64,6 +65,7 @@ class Built:
     refused: tuple[tuple[int, str], ...] = ()
     others: tuple[tuple[str, str, str], ...] = ()
     caller: tuple[str, int] | None = None
+    host: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,13 @@ class Unsupported:
 
 @dataclass(frozen=True, slots=True)
 class Unbuilt:
-    """A build that an exception ended before there was a module: a program may go on behind it."""
+    """A build that an exception ended before there was a module: a program may go on behind it.
+
+    `host` is the function that was to be built, as (file, line).
+    """
 
     error: Exception
+    host: tuple[str, int] | None = None
 
 
 Event: TypeAlias = "Built | Called | Loaded | Unbuilt | Unsupported"
@@ -95,6 +101,7 @@ _numbers = itertools.count(1)
 _stopping: ContextVar[bool] = ContextVar("layoutcheck_stopping", default=False)
 _building: ContextVar[tuple[int | None, bool]] = ContextVar("layoutcheck_building", default=(None, True))
 """The number of the module that was built last, and whether it may write integers."""
+_hosts: ContextVar[tuple[str, int] | None] = ContextVar("layoutcheck_hosts", default=None)
 
 
 class _Stop(BaseException):
@@ -189,6 +196,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
         benchmarks.begin(code)
         depth = getattr(self.envar, "loc_tracebacks", None)
         token, before = _stopping.set(True), _building.set((None, True))
+        host = _hosts.set(None if code is None else (code.co_filename, code.co_firstlineno))
         NotLaunched.building += 1
         try:
             _hide_patches()
@@ -213,6 +221,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
             NotLaunched.building -= 1
             _stopping.reset(token)
             _building.reset(before)
+            _hosts.reset(host)
             if depth == 0:
                 self.envar.loc_tracebacks = depth
 
@@ -229,7 +238,7 @@ def _tell_unbuilt(error: Exception, record: Record) -> None:
     """Tell what ended the outermost build, if there was no module yet."""
     if _building.get()[0] is None and NotLaunched.building == 1:
         with contextlib.suppress(Exception):
-            record(Unbuilt(error))
+            record(Unbuilt(error, _hosts.get()))
 
 
 def _tell_call(dsl: Any, signature: inspect.Signature, args: Any, named: Any, record: Record) -> Calls | None:
@@ -363,7 +372,7 @@ def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> bool:
     number = next(_numbers)
     _building.set((number, writes_integers(text)))
     locations = locations_of(operation) if COPIES[0] in text else ()
-    record(Built(number, kernel, arch, text, locations, sites, places, caller=_caller()))
+    record(Built(number, kernel, arch, text, locations, sites, places, caller=_caller(), host=_hosts.get()))
     copies, others = (), ()
     try:
         operation.verify()

@@ -24,6 +24,7 @@ ENDED_AT = "the script ended"  # begins a note: more would have run
 WENT_ON, FOR_WANT = "went on behind an assertion that fails", "for want of what a kernel computes"
 FAILED_WANTING = f"failed {FOR_WANT}"  # in a note: more would have run
 _NOTED = {"unlaunched": FAILED_WANTING, "passed": f"{WENT_ON} {FOR_WANT}"}  # tests, by what became of them
+_CAUGHT = "the program went on behind a build that failed: "
 _MOST = 200  # characters of a message
 _PRINTS = ("cute.print_view", "cute.print")  # what host code may print is a tensor of the CPU's
 _NOT_OF_RESULTS = (  # that a kernel would have computed
@@ -47,7 +48,8 @@ class Outcomes:
         self._aside: list[TraceFailure] = []  # what threads and other processes raised
         self._notes: dict[str, None] = {}
         self._loaded: dict[str, int] = {}
-        self._unbuilt: dict[str, TraceFailure] = {}  # builds that failed, by their marks
+        self._unbuilt: dict[str, tuple[Any, TraceFailure]] = {}  # builds that failed, by their marks
+        self._hosts = set[tuple[Any, ...]]()  # functions that were built, whatever they were given
         self._settled: set[str] = set()  # those that something tells of
         self._refused = 0
 
@@ -73,10 +75,13 @@ class Outcomes:
     def unbuilt(self, event: dict[str, Any]) -> None:
         """A build that failed. If nothing tells of it, the program has gone on behind it."""
         said = f"{event['type']}: {cut(_PLACED.sub('', _first_line(plain(event['message']))), _MOST)}"
-        failure = TraceFailure(
-            "caught", f"the program went on behind a build that failed: {said}", _where(event)
-        )
-        self._unbuilt.update(dict.fromkeys(event["builds"], failure))
+        failure = TraceFailure("caught", f"{_CAUGHT}{said}", _where(event))
+        host = tuple(event["host"] or ())
+        self._unbuilt.update(dict.fromkeys(event["builds"], (host, failure)))
+
+    def built(self, host: Iterable[Any]) -> None:
+        """A function of the program's that was built, as (file, line)."""
+        self._hosts.add(tuple(host))
 
     def settle(self, event: dict[str, Any]) -> None:
         """An event that tells of builds that failed, or says that they are meant to."""
@@ -170,8 +175,7 @@ class Outcomes:
                 yield TraceFailure(kind, f"{tests[0]}{more}: {message}", where)
         if not self.raised and not (in_tests and self.tests):
             yield from self._aside
-        caught = (one for mark, one in self._unbuilt.items() if mark not in self._settled)
-        yield from dict.fromkeys(caught)
+        yield from self._caught(tried=False)
         if self._loaded:
             yield TraceFailure("loaded", self._said_of_loaded())
         wanting = [reason for reason in self.skipped.values() if reason.startswith(_NOT_IMPORTED)]
@@ -187,6 +191,18 @@ class Outcomes:
             if alike:
                 (_, _, message), (test, *_) = next(iter(alike.items()))
                 yield f"{many(sum(map(len, alike.values())), 'test')} {became}, such as {test}: {message}"
+        if tried := self._caught(tried=True):
+            said, where = tried[0].message.removeprefix(_CAUGHT), tried[0].where
+            at = f" at {where}" if where else ""
+            yield f"{many(len(tried), 'build')} failed, of what was built with other arguments{at}: {said}"
+
+    def _caught(self, tried: bool) -> list[TraceFailure]:
+        """Builds that failed behind which the program went on; `tried` where others of the function did not.
+
+        So does an autotuner that tries configurations.
+        """
+        left = (one for mark, one in self._unbuilt.items() if mark not in self._settled)
+        return list(dict.fromkeys(one for host, one in left if (host in self._hosts) == tried))
 
     def _said_of_loaded(self) -> str:
         count, first = len(self._loaded), min(self._loaded, key=lambda path: self._loaded[path])

@@ -13,6 +13,7 @@ import faulthandler
 import gc
 import itertools
 import json
+import opcode
 import os
 import platform
 import re
@@ -27,8 +28,8 @@ from typing import Any
 
 from layoutcheck.dsl.choices import give_choices
 from layoutcheck.dsl.endings import pass_on, watch_exit, watch_isolated, watch_threads
-from layoutcheck.dsl.failed_tests import caught, watch_session, watch_tests
-from layoutcheck.dsl.observe import INTERNAL, Built, Event, NotLaunched, Unbuilt, watch
+from layoutcheck.dsl.failed_tests import caught, failed_builds, watch_session, watch_tests
+from layoutcheck.dsl.observe import INTERNAL, Built, Event, Loaded, NotLaunched, Unbuilt, watch
 from layoutcheck.dsl.passed_over import Passed, pass_over
 from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.shares import FOLDER as TAKEN
@@ -45,7 +46,7 @@ MAX_MESSAGE = 4000
 _MOST_BYTES = 1 << 30  # of an event
 _PR_SET_PDEATHSIG = 1
 _MARK = "layoutcheck_build"  # an attribute of an exception
-_REFUSING = ("raise ", "assert ")  # begins a line by which a program refuses what it is asked for
+_RAISE = opcode.opmap["RAISE_VARARGS"]  # of `raise` and of `assert`
 _count = itertools.count()
 _named = set[str]()  # imported files that were written
 _watching = contextlib.ExitStack()  # never left: the trace ends with the process
@@ -140,7 +141,7 @@ def _watch_tests(folder: str, whole: bool, first: bool, own: Sequence[Path]) -> 
     watch_tests(
         partial(_test, folder),
         lambda tests, reason: write(folder, {"kind": "skip", "tests": tests, "reason": reason[:MAX_MESSAGE]}),
-        lambda error: write(folder, {"kind": "expected", "builds": _builds(error)}),
+        lambda error, builds: write(folder, {"kind": "expected", "builds": [*_builds(error), *builds]}),
     )
     watch_session(lambda over: write(folder, {"kind": "session", "over": over}), whole)
     if not whole:
@@ -165,7 +166,9 @@ def _test(folder: str, test: str, error: BaseException, launches: int, went_on: 
 
 def _record(folder: str, event: Event) -> None:
     if isinstance(event, Unbuilt):
-        _unbuilt(folder, event.error)
+        _unbuilt(folder, event)
+        return
+    if isinstance(event, Loaded) and _is_new(event.path):
         return
     if isinstance(event, Built):
         Passed.built(event.text)
@@ -173,13 +176,32 @@ def _record(folder: str, event: Event) -> None:
     _imports(folder)  # now: a process that calls `os._exit`, as a forked child does, has no last word
 
 
-def _unbuilt(folder: str, error: Exception) -> None:
+def _unbuilt(folder: str, event: Unbuilt) -> None:
     """Leave word of a build that failed, unless the program itself refuses it; mark the exception with it."""
-    last = traceback.extract_tb(_chain(error)[-1].__traceback__)[-1:]
-    if any(not in_library(f.filename) and (f.line or "").startswith(_REFUSING) for f in last):
+    error = event.error
+    if any(_refuses(one) for one in _chain(error)):
         return
     error.__dict__[_MARK] = f"{os.getpid()}-{next(_count)}"
-    write(folder, {"kind": "unbuilt", **raised(error)})
+    failed_builds.append(error.__dict__[_MARK])
+    write(folder, {"kind": "unbuilt", "host": event.host, **raised(error)})
+
+
+def _refuses(error: BaseException) -> bool:
+    """Whether a `raise` or `assert` of the program's own raised it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or in_library(trace.tb_frame.f_code.co_filename):
+        return False
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE
+
+
+def _is_new(path: str) -> bool:
+    """Whether a file was written in this run, which saw what it was made of."""
+    try:
+        return os.stat(path).st_mtime >= json.loads(os.environ[OPTIONS])["begun"]  # noqa: PTH116
+    except (OSError, KeyError, ValueError):
+        return False
 
 
 def _builds(error: BaseException) -> list[str]:

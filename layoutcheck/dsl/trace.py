@@ -183,7 +183,9 @@ def environment(folder: str, script: Script) -> dict[str, str]:
     env["PYTHONPATH"] = os.pathsep.join(paths)
     env[spool.FOLDER] = folder
     options = {key: getattr(script, key) for key in ("launch", "arch", "network", "spread")}
-    env[spool.OPTIONS] = json.dumps({**options, "below": script.below(), "parent": os.getpid()})
+    env[spool.OPTIONS] = json.dumps(
+        {**options, "below": script.below(), "parent": os.getpid(), "begun": time.time()}
+    )
     env.pop("LAYOUTCHECK", None)
     if script.arch is not None:
         env.update(dict.fromkeys(_TARGETS, script.arch))

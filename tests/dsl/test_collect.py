@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +221,17 @@ def test_what_was_imported_is_left_once_and_behind_each_event(
     left = list(spool.read(tmp_path))
     assert [event["kind"] for event in left] == ["imported", "test", "imported", "loaded", "imported"]
     assert [event["files"] for event in left[::2]] == [["/a.py", "$HOME"], ["/b.py"], ["/c.py"]]
+
+
+def test_a_compiled_file_that_the_run_itself_wrote_was_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cache that is empty at first is filled and read in one run."""
+    monkeypatch.setenv(spool.OPTIONS, json.dumps({"begun": 1000.0}))
+    monkeypatch.setattr(spool, "_imports", lambda _: None)
+    (tmp_path / "spool").mkdir()
+    for name, written in (("old.o", 900), ("new.o", 1001)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (written, written))
+        spool._record(str(tmp_path / "spool"), Loaded(str(tmp_path / name)))
+    assert [Path(event["path"]).name for event in spool.read(tmp_path / "spool")] == ["old.o"]
