@@ -7,15 +7,17 @@ forgotten; a Python that is started with an environment of its own is not watche
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 from layoutcheck.dsl.imports import when_imported
-from layoutcheck.dsl.observe import INTERNAL
+from layoutcheck.dsl.observe import INTERNAL, NotLaunched
 
 Tell = Callable[[BaseException], None]
 
@@ -51,6 +53,85 @@ def watch_threads(tell: Tell) -> None:
 
     threading._make_invoke_excepthook = made  # type: ignore[attr-defined]
     when_imported("multiprocessing.process", lambda module: _watch_process(module.BaseProcess, tell))
+
+
+def watch_tasks() -> dict[Any, tuple[Exception, int]]:
+    """By the task of an executor or of a pool: what it raised, for which nobody has asked yet.
+
+    With the launches that had been skipped in this process by then.
+    """
+    unasked: dict[Any, tuple[Exception, int]] = {}
+
+    def futures(module: Any) -> None:
+        _watch_task(module.Future, "set_exception", ("result", "exception"), unasked)
+
+    def results(module: Any) -> None:
+        for owner in (module.ApplyResult, module.MapResult):
+            _watch_task(owner, "_set", ("get", "successful"), unasked)
+
+    when_imported("concurrent.futures._base", futures)
+    when_imported("multiprocessing.pool", results)
+    return unasked
+
+
+def _watch_task(
+    owner: Any, put: str, asks: tuple[str, ...], unasked: dict[Any, tuple[Exception, int]]
+) -> None:
+    """A future gets an exception by `put`; a pool's result gets whether there is none, and what there is."""
+    wrapped = getattr(owner, put)
+
+    @wraps(wrapped)
+    def told(self: Any, *args: Any) -> Any:
+        error = args[-1][1] if isinstance(args[-1], tuple) else args[-1]
+        if isinstance(error, Exception) and getattr(self, "_error_callback", None) is None:
+            unasked[self] = error, NotLaunched.calls
+        return wrapped(self, *args)
+
+    setattr(owner, put, told)
+    for name in asks:
+        if name in vars(owner):
+            setattr(owner, name, _asked(getattr(owner, name), unasked))
+
+
+def _asked(ask: Any, unasked: dict[Any, tuple[Exception, int]]) -> Any:
+    @wraps(ask)
+    def asked(self: Any, *args: Any, **named: Any) -> Any:
+        try:
+            return ask(self, *args, **named)
+        finally:
+            unasked.pop(self, None)
+
+    return asked
+
+
+def watch_killed(ours: Callable[[int], bool], tell: Callable[[int], None]) -> None:
+    """Call `tell` with each child that SIGKILL ended, as where memory runs out, if no process here sent it.
+
+    Of forks, and of children that are `ours`.
+    """
+    fork, wait = os.fork, os.waitpid
+    forks, sent = set[int](), set[int]()
+
+    def hear(event: str, args: tuple[Any, ...]) -> None:
+        if event in ("os.kill", "os.killpg"):
+            sent.add(abs(args[0]))
+
+    def forked() -> int:
+        pid = fork()
+        if pid:
+            forks.add(pid)
+        return pid
+
+    def waitpid(pid: int, options: int) -> tuple[int, int]:
+        found, status = wait(pid, options)
+        killed = found and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        if killed and not sent & {found, 0, 1} and (found in forks or ours(found)):
+            tell(found)
+        forks.discard(found)
+        return found, status
+
+    sys.addaudithook(hear)
+    os.fork, os.waitpid = forked, waitpid
 
 
 def _watch_process(process: Any, tell: Tell) -> None:

@@ -27,7 +27,14 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.dsl.choices import give_choices
-from layoutcheck.dsl.endings import pass_on, watch_exit, watch_isolated, watch_threads
+from layoutcheck.dsl.endings import (
+    pass_on,
+    watch_exit,
+    watch_isolated,
+    watch_killed,
+    watch_tasks,
+    watch_threads,
+)
 from layoutcheck.dsl.failed_tests import caught, failed_builds, watch_session, watch_tests
 from layoutcheck.dsl.observe import INTERNAL, Built, Event, Loaded, NotLaunched, Unbuilt, watch
 from layoutcheck.dsl.passed_over import Passed, pass_over
@@ -232,7 +239,12 @@ def _hear_of_the_end(folder: str) -> None:
     """Leave word of an exception that left the script; the DSL replaces `sys.excepthook`, not this."""
     told: list[BaseException] = []
 
+    tasks = watch_tasks()
+
     def tell(building: bool | None = None) -> None:
+        while tasks:
+            error, launches = tasks.popitem()[1]
+            write(folder, {"kind": "raised", "aside": True, **raised(error), "launches_skipped": launches})
         error = getattr(sys, "last_value", None)
         if isinstance(error, BaseException) and not caught(error) and error not in told:
             told.append(error)
@@ -241,21 +253,33 @@ def _hear_of_the_end(folder: str) -> None:
             write(folder, {"kind": "left", "building": building})
         _imports(folder)
 
+    def aside(error: BaseException) -> None:
+        write(folder, {"kind": "raised", "aside": True, **raised(error)})
+
     atexit.register(tell)
     watch_exit(tell)
-    watch_threads(lambda error: write(folder, {"kind": "raised", "aside": True, **raised(error)}))
+    watch_threads(aside)
 
 
 def _hear_of_a_signal(folder: str) -> None:
     """Leave the Python stack where a compiler's signal ends this process; `died_at` reads it."""
     stack = os.open(_stack(folder, os.getpid()), os.O_WRONLY | os.O_CREAT)  # a file would warn at the end
     faulthandler.enable(stack, all_threads=False)
+    watch_killed(
+        lambda pid: _stack(folder, pid).exists(), lambda pid: _append(_stack(folder, pid), "SIGKILL")
+    )
+
+
+def _append(path: Path, text: str) -> None:
+    with contextlib.suppress(OSError), path.open("a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _stack(folder: str | Path, pid: int) -> Path:
     return Path(folder) / f"stack-{pid}"
 
 
+_TOLD_FRAME = re.compile(r'^  File "(.+)", line ([0-9]+), in (.+)$', re.MULTILINE)
 _FRAME = re.compile(r'^  File "(.+)", line ([0-9]+) in (.+)$', re.MULTILINE)
 
 
@@ -292,6 +316,9 @@ def raised(error: BaseException) -> dict[str, Any]:
     every = traceback.extract_tb(error.__traceback__)
     first = _chain(error)[-1]
     frames = [f for f in every if not in_library(f.filename)]
+    if not every:  # raised in another process, which sends its traceback as a text
+        found = (traceback.FrameSummary(a, int(b), c) for a, b, c in _TOLD_FRAME.findall(str(first)))
+        frames = [f for f in found if not in_library(f.filename)]
     where = None
     if frames:
         last = frames[-1]

@@ -532,6 +532,8 @@ def test_sites_that_no_program_reached_are_told_with_the_reason(
 
 
 _ASIDE = "in a thread or process that it started"
+_DIED = "a process that it started died of a signal"
+_EXECUTORS = [f"concurrent.futures.{one}PoolExecutor(1) as it" for one in ("Thread", "Process")]
 
 
 @pytest.mark.parametrize(
@@ -546,15 +548,27 @@ _ASIDE = "in a thread or process that it started"
         ("subprocess.run([sys.executable, 'fails.py'], env={})", [_ASIDE]),
         ("subprocess.run([sys.executable, '-c', 'import nothing_here'])", []),  # a question
         ("subprocess.run([sys.executable, '-c', 'import ctypes; ctypes.string_at(0)'])",
-         ["a process that it started died of a signal"]),
+         [_DIED]),
         ("os._exit(0)", []),
+        *((f"with {what}: it.submit(fail)", [_ASIDE]) for what in _EXECUTORS),
+        *((f"with {what}: it.submit(fail).exception()", []) for what in _EXECUTORS),
+        ("p = multiprocessing.Pool(1); p.apply_async(fail); p.close(); p.join()", [_ASIDE]),
+        ("p = multiprocessing.Pool(1); p.map_async(fail, '1'); p.close(); p.join()", [_ASIDE]),
+        ("p = multiprocessing.Pool(1); a = p.apply_async(fail); a.wait(); a.successful()", []),
+        ("p = multiprocessing.Pool(1); p.apply_async(fail, error_callback=print); p.close(); p.join()", []),
+        ("p = os.fork() or os.kill(os.getpid(), 9); os.waitpid(p, 0)", [_DIED]),
+        ("p = multiprocessing.Process(target=killed); p.start(); p.join()", [_DIED]),
+        ("p = multiprocessing.get_context('spawn').Process(target=killed); p.start(); p.join()", [_DIED]),
+        ("p = multiprocessing.Process(target=time.sleep, args=(9,)); p.start(); p.kill(); p.join()", []),
+        ("subprocess.run(['sh', '-c', 'kill -9 $$'])", []),  # no Python
     ],
 )  # fmt: skip
 def test_what_a_script_starts_is_not_forgotten(tmp_path: Path, body: str, told: list[str]) -> None:
     (tmp_path / "fails.py").write_text("raise LookupError\n")
     (tmp_path / "s.py").write_text(
-        "import atexit, multiprocessing, os, subprocess, sys, threading\n"
-        f"def fail(): raise LookupError\nif __name__ == '__main__':\n    {body}\n"
+        "import atexit, concurrent.futures, multiprocessing, os, subprocess, sys, threading, time\n"
+        "def fail(*_): raise LookupError\ndef killed(): os.kill(os.getpid(), 9)\n"
+        f"if __name__ == '__main__':\n    {body}\n"
     )
     found = trace_script("s.py", launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60)
     assert [one.message.partition(":")[0] for one in found.failures] == told
