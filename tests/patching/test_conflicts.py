@@ -10,10 +10,11 @@ import pytest
 from layoutcheck.patching.conflicts import objection, ways
 from layoutcheck.patching.edit import apply
 from layoutcheck.patching.state import Edited, State
+from layoutcheck.patching.unbuilt import unbuilt
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.shared_uses import LineUse, SharedReport, SharedUses
-from layoutcheck.sources.traced import ElementReport, Frame, KernelFinding, KernelPlace, Trace
+from layoutcheck.sources.traced import ElementReport, Frame, Kernel, KernelFinding, KernelPlace, Trace
 from layoutcheck.tracing import Script, repaired
 from tests.patching.conflicted import CONFLICTED, allocated, program
 from tests.patching.simulated import block, compiled
@@ -91,7 +92,8 @@ BEFORE = SharedUses((LineUse("k.py", LINE, "wavefronts of ld.shared", 512),), "s
 
 def traced(uses: SharedUses, *told: KernelFinding, known: int = 2) -> State:
     report = ElementReport("kernel", "sm_90a", told, "", 2, known)
-    return State(Trace(elements=(report,), orders=(SharedReport("kernel", "sm_90a", uses=uses),)))
+    orders = (SharedReport("kernel", "sm_90a", uses=uses),)
+    return State(Trace(kernels=(Kernel("cutlass_host_", "sm_90a", 0),), elements=(report,), orders=orders))
 
 
 def tried(uses: SharedUses, *told: KernelFinding, known: int = 2) -> str:
@@ -130,6 +132,36 @@ def test_an_edit_that_is_not_proven_is_refused(
 
 def test_as_many_accesses_are_known_as_before() -> None:
     assert tried(used(), known=1) == "other accesses are known"
+
+
+OTHER = """
+
+@cute.kernel
+def other(out: cute.Pointer):
+    (out + made_of(1)).store(0.0)
+
+
+def made_of(row):
+    return row * PITCH
+"""
+
+
+def pitched(*kernels: str) -> str:
+    """What is said against a longer pitch of the module's, where these are built."""
+    text, made = edited_text("a pitch")
+    texts, changed = {"k.py": text + OTHER}, {"k.py": made + OTHER}
+    return unbuilt(texts, changed, [f"cutlass_{name}_Tensorgmem" for name in kernels])
+
+
+def test_kernels_that_are_not_built_stay_as_they_are() -> None:
+    """The other's rows of global memory have the same pitch: nothing that is traced proves it right."""
+    assert pitched("host") == "other"
+    assert pitched("host", "other") == ""
+    text, made = edited_text("rows")  # of the built kernel alone
+    assert unbuilt({"k.py": text + OTHER}, {"k.py": made + OTHER}, ["cutlass_host_Tensor"]) == ""
+    (text, made), state = edited_text("a pitch"), traced(BEFORE, found())
+    edited = Edited({"k.py": text + OTHER}, state, {"k.py": made + OTHER}, state)
+    assert objection(edited, found()).startswith("the kernel other, which this run does not build")
 
 
 # ---- whole programs ----
