@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from layoutcheck.syntax import words_of
 
+UNBUILT = "a kernel that this run does not build would change as well"
+
 
 class _Part(NamedTuple):
     """A function, a method, or a statement of a module that gives a name a value."""

@@ -23,6 +23,7 @@ from layoutcheck.patching.retiles import retiled
 from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search, lines_of, short, told
 from layoutcheck.patching.state import RANKS, Edited, State
 from layoutcheck.patching.strides import calls_at, respelled
+from layoutcheck.patching.unbuilt import UNBUILT, unbuilt
 from layoutcheck.patching.views import views
 from layoutcheck.sources.shared_uses import SharedReport
 from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
@@ -86,9 +87,12 @@ def unconflicted(
     search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
 ) -> tuple[Proven | None, str]:
     """The edit with which a line has no bank conflict, else the one with the fewest, or why there is none."""
-    ways = list(conflicts.ways(texts, finding))
+    every = [*conflicts.ways(texts, finding)]
+    built = [one.name for one in state.trace.kernels]
+    others = [unbuilt(texts, {**texts, **apply(texts, edits)}, built) for _, edits in every]
+    ways = [way for way, other in zip(every, others, strict=True) if not other]
     if not ways:
-        return None, conflicts.UNFOUND
+        return None, f"{UNBUILT}: {others[0]}" if others else conflicts.UNFOUND
     search = replace(search, retrace=partial(search.retrace, uses=True))  # type: ignore[call-arg]
     if not any(isinstance(one, SharedReport) for one in state.trace.orders):
         state = State(search.trace(texts))

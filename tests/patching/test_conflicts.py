@@ -9,8 +9,10 @@ import pytest
 
 from layoutcheck.patching.conflicts import objection, ways
 from layoutcheck.patching.edit import apply
+from layoutcheck.patching.search import Search
 from layoutcheck.patching.state import Edited, State
 from layoutcheck.patching.unbuilt import unbuilt
+from layoutcheck.patching.whole import unconflicted
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.shared_uses import LineUse, SharedReport, SharedUses
@@ -134,6 +136,7 @@ def test_as_many_accesses_are_known_as_before() -> None:
     assert tried(used(), known=1) == "other accesses are known"
 
 
+PITCHED = next(n for n, line in enumerate(CONFLICTED["a pitch"][0].split("\n"), 1) if "= tile[" in line)
 OTHER = """
 
 @cute.kernel
@@ -142,7 +145,7 @@ def other(out: cute.Pointer):
 
 
 def made_of(row):
-    return row * PITCH
+    return row * PITCH + TILE
 """
 
 
@@ -159,9 +162,11 @@ def test_kernels_that_are_not_built_stay_as_they_are() -> None:
     assert pitched("host", "other") == ""
     text, made = edited_text("rows")  # of the built kernel alone
     assert unbuilt({"k.py": text + OTHER}, {"k.py": made + OTHER}, ["cutlass_host_Tensor"]) == ""
-    (text, made), state = edited_text("a pitch"), traced(BEFORE, found())
-    edited = Edited({"k.py": text + OTHER}, state, {"k.py": made + OTHER}, state)
-    assert objection(edited, found()).startswith("the kernel other, which this run does not build")
+    search = Search(Path(), Path("k.py"), lambda *_: pytest.fail("it is traced"), None, None)
+    made, why = unconflicted(
+        search, traced(BEFORE), found(PITCHED), {"k.py": CONFLICTED["a pitch"][0] + OTHER}
+    )
+    assert made is None and why == "a kernel that this run does not build would change as well: other"
 
 
 # ---- whole programs ----
