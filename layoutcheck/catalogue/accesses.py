@@ -6,12 +6,12 @@ import math
 import re
 from collections.abc import Iterator
 
-from layoutcheck.algebra import Layout
+from layoutcheck.algebra import Layout, cosize
 from layoutcheck.algebra.modes import leaves
-from layoutcheck.catalogue.figures import TYPES
-from layoutcheck.catalogue.symptoms import printed
+from layoutcheck.catalogue.figures import TYPES, sentences
+from layoutcheck.catalogue.symptoms import placed
 from layoutcheck.errors import InputError
-from layoutcheck.machine.arch import WARP
+from layoutcheck.machine.arch import WARP, most_shared, numbers
 from layoutcheck.machine.banks import shared_wavefronts
 from layoutcheck.machine.best_swizzle import best_swizzle
 from layoutcheck.machine.canonical import canonical
@@ -23,7 +23,7 @@ _TYPED = re.compile(
 )
 _ALSO = {"float": "fp32", "halve": "half", "byte": "int8"}
 _PITCH = re.compile(
-    r"(?i)\b(?:pad(?:s|ded|ding)?|pitch|row|stride|leading dimension)\b[^.;]{0,60}?\b(?P<count>[0-9]{1,5}) (?P<type>halfs|halves|floats|bf16s?|fp16s?|fp32s?|bytes)\b"
+    r"(?i)\b(?:pad(?:s|ded|ding)?\b[^.;]{0,60}?\bto|(?:pitch|rows?|(?:row|smem|shared(?: memory)?) stride|leading dimension)(?: (?:of|is|are|to|has|have))+) (?P<count>[0-9]{1,5}) (?P<type>halfs|halves|floats|bf16s?|fp16s?|fp32s?|bytes)\b(?! (?:of|in|for|from|between) )"
 )
 _OF_VECTORS = re.compile(
     r"(?i)\b(?:ld|st)matrix|\bLDSM\b|128[- ]?bit|16[- ]?bytes?\b|\buint128|\bfloat4\b|vectori[sz]|cp\.async"
@@ -40,6 +40,15 @@ _SWIZZLES = {
 }  # of a pointer, in bytes [PTX ISA, matrix descriptors]
 _MMA = {"half": "f16", "fp16": "f16", "float16": "f16", "bfloat16": "bf16", "float": "f32", "fp32": "f32", "float32": "f32", "fp8": "f8E4M3FN", "e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "int8": "i8"}  # fmt: skip
 _MOST = 2  # layouts
+_NEAR = 60  # characters before a layout that say what it is of
+_SPACE = re.compile(
+    r"(?i)\b(?:smem|shared|(?P<foreign>gmem|global|rmem|registers?|fragments?|tmem|scales?|scale[ _]factors?|sf[ab]))\b"
+)
+_OF_THREADS = re.compile(
+    r"(?i)\b(?:thr(?:eads?)?|vals?|values?|tv|warps?|atom|cluster|grid)(?:[ _]layout)?(?: (?:is|of|was)|[ =:,(])*$"
+)
+_OF_EPILOGUE = re.compile(r"(?i)\bepilogue\b|\bstore|\boutput\b")
+_SIDES = 2  # M or N, and K
 _ROWS = 16  # bytes of a vector, and of a row of ldmatrix [PTX ISA]
 
 
@@ -55,7 +64,7 @@ def _banks(folded: str) -> Iterator[str]:
         return
     bits = types.pop()
     matrix = _MATRIX.search(folded)
-    for text, layout in _static(folded) if bits >= 8 else ():
+    for text, layout in _shared(folded, bits) if bits >= 8 else ():
         if matrix:
             yield from _by_matrix(text, layout, bits, matrix)
             continue
@@ -64,10 +73,25 @@ def _banks(folded: str) -> Iterator[str]:
             yield f"{text} in elements of {bits // 8} B: {'; '.join(told)}; one a lane, without a swizzle (LC301)"
 
 
-def _static(folded: str) -> list[tuple[str, Layout]]:
-    """The first layouts of a text that are known whole."""
-    every = dict.fromkeys((text, one) for text, one in printed(folded) if one is not None and one.is_static)
+def _shared(folded: str, bits: int) -> list[tuple[str, Layout]]:
+    """The first layouts of a text that are known whole and fit a block's shared memory, but those that it says to be of something else."""
+    most = max(map(most_shared, numbers()))
+    every = dict.fromkeys(
+        (text, one)
+        for start, text, one in placed(folded)
+        if one is not None
+        and one.is_static
+        and int(cosize(one)) * bits <= 8 * most
+        and not _is_foreign(folded, start)
+    )
     return list(every)[:_MOST]
+
+
+def _is_foreign(folded: str, start: int) -> bool:
+    """Whether the words before a layout say that it is of threads, of registers or of global memory."""
+    before = folded[max(0, start - _NEAR) : start]
+    *_, space = (None, *_SPACE.finditer(before))
+    return _OF_THREADS.search(before) is not None or (space is not None and space["foreign"] is not None)
 
 
 def _by_matrix(text: str, layout: Layout, bits: int, named: re.Match[str]) -> Iterator[str]:
@@ -93,7 +117,9 @@ def _operands(folded: str) -> Iterator[str]:
     if unit is None or len(types) != 1:
         return
     name = types.pop().removesuffix("s")
-    for text, layout in _static(folded):
+    for text, layout in _shared(folded, _bits(name)):
+        if len(layout.modes) != _SIDES or _OF_EPILOGUE.search(folded):
+            continue
         takes = "wgmma" if unit["wgmma"] else "tcgen05"
         try:
             legal = [
@@ -134,8 +160,9 @@ def _ways(lanes: int, stride: int, bits: int) -> int:
 
 def _pitches(folded: str) -> Iterator[str]:
     """That rows of a pitch begin at addresses which no 16-byte vector may have."""
-    found = _PITCH.search(folded)
-    if not (found and _OF_VECTORS.search(folded)):
+    said = next((one for one in sentences(folded) if _PITCH.search(one) and _OF_VECTORS.search(one)), "")
+    found = _PITCH.search(said)
+    if found is None:
         return
     bits = _bits(found["type"])
     row = int(found["count"]) * bits // 8

@@ -99,5 +99,5 @@ def _applied(name: str, given: Sequence[str], made: Made, older: str) -> Iterato
 
 def _argument(text: str, reader: Callable[[str], Any], made: Made) -> Any:
     """An argument as it is made, or as it stands. Raises InputError where it holds names of values."""
-    known = made(text)
+    known = None if reader is parse_tree else made(text)
     return reader(_STATIC.sub("", text).strip("'\"")) if known is None else known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from math import gcd
+from math import gcd, prod
 
 from layoutcheck.brackets import closing, split
 from layoutcheck.catalogue import devices
@@ -13,7 +13,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP
 
 _NAMED = re.compile(
-    r"\b(?P<name>[A-Za-z_]\w*)`?(?:\.layout|\.shape)? ?(?:=|:|->|is|has|gives) ?(?:[^()\n;]{0,60}?)(?=\()"
+    r"\b(?P<name>[A-Za-z_]\w*)`?(?:\.layout|\.shape)? ?(?:=|:|->|is|has|gives|printed as) ?(?:!cute\.memref<[^()\n;]{0,60}|tensor<[^()\n;]{0,60}|(?:an? |the |shape |layout |modes |of |[\"'`]){0,4})(?=\()"
 )
 _MODE = re.compile(
     r"\bsize\(`?(?P<name>[A-Za-z_]\w*)(?:\.shape|\.layout)?, mode ?= ?\[(?P<mode>[0-9]{1,2})\]\)"
@@ -27,6 +27,11 @@ _TILE = re.compile(
     rf"(?i)(?P<role>\b(?:epilogue|output|accumulator)\b[^()0-9]{{0,20}})?\(? ?(?P<rows>[0-9]{{2,4}}) ?[,x×] ?(?P<columns>[0-9]{{2,4}}) ?\)?(?P<more> ?(?:and|\+|,) ?\(?[0-9]{{2,4}} ?[,x×] ?[0-9]{{2,4}}\)?)* ?(?:of )?(?P<type>{'|'.join(TYPES)})\b"
 )
 _EXTENTS = re.compile(r"(?P<rows>[0-9]{2,4}) ?[,x×] ?(?P<columns>[0-9]{2,4})")
+_OF_TILES = re.compile(r"(?i)\btiles?\b|smem|shared[ _]mem|\bstages of\b")
+_PROBLEM = re.compile(
+    r"(?i)\b(?:problem|matri\w+|matmul|gemm|global|gmem|inputs?|shapes?|sizes?)\b[^.;()]{0,20}$"
+)
+_NEAR = 40  # characters
 _STAGES = re.compile(
     r"(?i)\b(?P<count>[2-9]|1[0-6])[- ]stages?\b|\b(?:num_)?stages? ?[=:] ?(?P<given>[2-9]|1[0-6])\b"
 )
@@ -34,12 +39,16 @@ _TILER = re.compile(
     r"(?i)\btile(?:r|s|_?shape|[ _]size)?(?: of| is)?[ :=]{0,3}\(? ?([0-9]{1,4}) ?[,x×] ?([0-9]{1,4})(?: ?[,x×] ?([0-9]{1,4}))?(?![0-9])"
 )
 _EXTENT = re.compile(r"\b(?P<name>[MNK]) ?= ?(?P<extent>[0-9]{1,7})\b(?! ?[*/])")
+_PREDICATED = re.compile(
+    r"(?i)\bresidue|\b(?:with|have|has|had|use|uses|using|is|are|all) (?:\w+ )?predicat(?:es|ion|ed)\b|\bmasked\b"
+)
 _FAULT = re.compile(
     r"(?i)\b(?:illegal|invalid|out[- ]of[- ]bounds?|wrong|garbage|incorrect|fault\w*|mismatch\w*|nan)\b"
 )
 _TORCH = re.compile(
-    rf"\btorch\.(?:randn?|empty|zeros|ones|full)\((?:[0-9]+, ?){{1,3}}(?P<columns>[0-9]{{1,6}})\)?[^()]{{0,40}}?dtype ?= ?(?:torch\.)?(?P<type>{'|'.join(TYPES)})\b"
+    rf"\btorch\.(?:randn?|empty|zeros|ones|full)\((?P<rows>(?:[0-9]+, ?){{1,3}})(?P<columns>[0-9]{{1,6}})\)?[^()]{{0,40}}?dtype ?= ?(?:torch\.)?(?P<type>{'|'.join(TYPES)})\b(?![^();]{{0,30}}\)\.(?:t\(|T\b|mT\b|permute|transpose|view|reshape))"
 )
+_PADDED = re.compile(r"(?i)\bpadded\b|\bF\.pad\b")
 _VECTORS = re.compile(
     r"(?i)128[- ]?bit|16[- ]?bytes?\b|vectori[sz]|num_bits_per_copy ?= ?128|\bcp\.async|\balign"
 )
@@ -58,9 +67,8 @@ def told(folded: str) -> tuple[str, ...]:
 def lacking(folded: str) -> Iterator[str]:
     """That size(NAME, mode=[m]) asks for a mode that the printed shape of NAME lacks."""
     for call in _MODE.finditer(folded):
-        shape = next(
-            (_shape(folded, one.end()) for one in _NAMED.finditer(folded) if one["name"] == call["name"]), ""
-        )
+        shapes = {_shape(folded, one.end()) for one in _NAMED.finditer(folded) if one["name"] == call["name"]}
+        shape = shapes.pop() if len(shapes) == 1 else ""  # another one may be of a slice
         parts = split(shape[1:-1]) if shape else []
         if parts and int(call["mode"]) >= len(parts):
             yield f"{call['name']} is printed as {shape}: {len(parts)} modes, 0 to {len(parts) - 1}, and no mode {call['mode']}"
@@ -68,11 +76,11 @@ def lacking(folded: str) -> Iterator[str]:
 
 def _fragments(folded: str) -> Iterator[str]:
     """Which of the modes (V, M, K), (V, N, K) and (V, M, N) do not pair among the operands of an MMA."""
-    shapes = (
-        {one["operand"]: _shape(folded, one.end()) for one in _FRAGMENT.finditer(folded)}
-        if _OF_MMA.search(folded)
-        else {}
-    )
+    shapes: dict[str, str] = {}
+    for one in _FRAGMENT.finditer(folded) if _OF_MMA.search(folded) else ():
+        shape = _shape(folded, one.end())
+        if shapes.setdefault(one["operand"], shape) != shape:
+            return  # of another case
     modes = {name: [one.strip() for one in split(shape[1:-1])] for name, shape in shapes.items() if shape}
     modes.setdefault("C", modes.get("D", []))
     for mode, first, at, second, there in _PAIRS:
@@ -97,13 +105,15 @@ def _room(folded: str) -> Iterator[str]:
         {int(one["count"] or one["given"]) for one in _STAGES.finditer(folded)},
     )
     tiles = list(_TILE.finditer(folded))
-    if not (most and tiles) or len(stages) != 1:
+    if not (most and tiles and _OF_TILES.search(folded)) or len(stages) != 1:
         return
     (count,) = stages
     terms, total = [], 0
     for tile in tiles:
         elements = [int(one["rows"]) * int(one["columns"]) for one in _EXTENTS.finditer(tile[0])]
         each = sum(elements) * TYPES[tile["type"].lower()][0] // 8
+        if each > most or _PROBLEM.search(folded, max(0, tile.start() - _NEAR), tile.start()):
+            return  # the extents of a problem
         times = 1 if tile["role"] else count
         total += each * times
         terms.append(f"{times} x {each:,}" if times > 1 else f"{each:,}")
@@ -114,13 +124,16 @@ def _room(folded: str) -> Iterator[str]:
 def _tails(folded: str) -> Iterator[str]:
     """How far the last tile of each mode reaches beyond the extents M, N and K that a text names beside its tile."""
     tile = _TILER.search(folded)
-    if tile is None or not _FAULT.search(folded):
+    if tile is None or not _FAULT.search(folded) or _PREDICATED.search(folded):
         return
-    extents = {one["name"]: int(one["extent"]) for one in _EXTENT.finditer(folded)}
+    extents: dict[str, set[int]] = {}
+    for one in _EXTENT.finditer(folded):
+        extents.setdefault(one["name"], set()).add(int(one["extent"]))
     for name, each in zip("MNK", (int(one) for one in tile.groups() if one), strict=False):
-        left = extents.get(name, 0) % each
+        extent = extents[name].pop() if len(extents.get(name, ())) == 1 else 0
+        whole, left = divmod(extent, each or 1)
         if left:
-            yield f"{name} = {extents[name]} is {extents[name] // each} tiles of {each} and {left} more: the last tile reaches {each - left} beyond, which copies without a predicate read and write (LC204)"
+            yield f"{name} = {extent} is {whole} tile{'s' * (whole != 1)} of {each} and {left} more: the last tile reaches {each - left} beyond, which copies without a predicate read and write (LC204)"
 
 
 def _pitch(folded: str) -> Iterator[str]:
@@ -128,16 +141,18 @@ def _pitch(folded: str) -> Iterator[str]:
     for made in _TORCH.finditer(folded) if _VECTORS.search(folded) else ():
         bits, columns = TYPES[made["type"].lower()][0], int(made["columns"])
         row = columns * bits // 8
-        if row % _VECTOR:
+        rows = prod(int(one) for one in re.findall(r"[0-9]+", made["rows"]))
+        if row % _VECTOR and rows > 1 and not _PADDED.search(folded):
             yield f"a row of {columns} elements of {made['type']} is {row:,} B, a multiple of {gcd(row, _VECTOR)} alone: no promise makes its second row begin at a multiple of {_VECTOR} B; pad the columns to {-(-columns * bits // (8 * _VECTOR)) * _VECTOR * 8 // bits}, or copy {8 * gcd(row, _VECTOR)} bits at a time (LC101)"
             return
 
 
 def _arrivals(folded: str) -> Iterator[str]:
     """That a barrier is initialised for another number of arrivals than the threads that the text has arrive."""
-    count, who = _INIT.search(folded), _ARRIVES.search(folded)
-    if count is None or who is None:
+    counts, who = {int(one["count"]) for one in _INIT.finditer(folded)}, _ARRIVES.search(folded)
+    if len(counts) != 1 or who is None:  # of several barriers the text says by no number who arrives at which
         return
+    (count,) = counts
     arrive = 1 if who["one"] or "elect_one" in folded else WARP
-    if int(count["count"]) != arrive:
-        yield f"the barrier is initialised for {count['count']} arrivals, and '{who[0]}' makes {arrive} of them: each phase needs as many as the count, so initialise it with {arrive}, or let {count['count']} threads arrive"
+    if count != arrive:
+        yield f"the barrier is initialised for {count} arrivals, and '{who[0]}' makes {arrive} of them: each phase needs as many as the count, so initialise it with {arrive}, or let {count} threads arrive"

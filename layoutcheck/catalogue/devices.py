@@ -38,6 +38,7 @@ _FIRST_OF_A = 90  # whose targets have the suffix a
 _FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
 _OLDER = {"P100": 60, "P40": 61, "P4": 61, "M60": 52, "M40": 52, "K80": 37, "K40": 35}  # before what CuTe runs on [developer.nvidia.com/cuda-gpus]  # fmt: skip
 _OF_SHARED = re.compile(r"(?i)\bshared[ _-]?mem|\bsmem\b")
+_OF_SM = re.compile(r"(?i)multi-?processor|\b(?:per|each|an?) SM\b|\bSM has\b")
 _BYTES = re.compile(r"(?<![\w.,])([0-9]{2,3},?[0-9]{3}) ?(?:B|bytes)\b")
 _SHARED = re.compile(
     r"(?i)(?:shared[_ ]?mem\w*|smem|SharedStorage)[\w ]{0,30}?[ =:(]{1,3}(?P<bytes>[0-9]{5,6})\b"
@@ -91,7 +92,7 @@ def beyond(folded: str) -> tuple[str, ...]:
     for said in sentences(folded) if _OF_SHARED.search(folded) else ():
         sizes_of = [int(one[1].replace(",", "")) for one in _BYTES.finditer(said)]
         most, asked = room(said), max(sizes_of, default=0)
-        if most and most < asked < 4 * most and _OF_SHARED.search(folded):
+        if most and most < asked < 4 * most and not _OF_SM.search(said):
             return (
                 f"{asked:,} B of shared memory are {asked - most:,} above the {most:,} that a block of this GPU has: the launch is refused; take smaller tiles or fewer stages",
             )

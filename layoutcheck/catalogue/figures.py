@@ -73,6 +73,10 @@ _TRANSACTION = re.compile(
 _TILE = re.compile(
     rf"(?i)(?<![\w.])(?P<rows>[0-9]{{1,4}}) ?[x×,] ?(?P<columns>[0-9]{{1,4}})\)? ?(?:of |in )?(?P<type>{'|'.join(TYPES)})\b"
 )
+_STORED = re.compile(r"(?:\b[CD]|(?i:\b(?:epilogue|output|accumulator)))\b[^.;,]{0,20}$")
+_APART = re.compile(
+    r"(?i)\b(?:own|separate|another|different|two|second|each has an?) (?:\w+ )?(?:m?bar(?:rier)?s?)\b|multicast|\bclusters?\b|2[ _-]?cta|\bpeer"
+)  # barriers of several, or bytes that other blocks load
 _DIGITS = re.compile(r"[0-9]+")
 _SENTENCES = re.compile(r"(?<=[.!?]) |[;\u3002]")
 _CLAUSES = re.compile(r"(?i),? (?:but|while|whereas|and|so that|where)\b")
@@ -295,10 +299,14 @@ def _beyond(folded: str) -> tuple[str, ...]:
 def _awaited(folded: str) -> tuple[str, ...]:
     """That a barrier is told the bytes of one of the tiles that are loaded, or their elements, and not the bytes of all."""
     told = _TRANSACTION.search(folded) if _OF_TMA.search(folded) else None
-    if told is None:
+    if told is None or _APART.search(folded):
         return ()
     awaited = math.prod(int(one) for one in _DIGITS.findall(told["bytes"].replace(",", "")))
-    tiles = list(_TILE.finditer(folded))
+    tiles = [
+        one
+        for one in _TILE.finditer(folded)
+        if not _STORED.search(folded, max(0, one.start() - 40), one.start())
+    ]
     counts = [int(one["rows"]) * int(one["columns"]) for one in tiles]
     each = [count * TYPES[one["type"].lower()][0] // 8 for count, one in zip(counts, tiles, strict=True)]
     if sum(each) == awaited or awaited not in (*each, *counts, sum(counts)):

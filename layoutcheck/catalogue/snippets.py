@@ -41,6 +41,8 @@ _BARE = re.compile(r"(?:\w+ ?[=:]? ?)?(?P<layout>\([0-9, ]+\)(?: ?: ?\([0-9, ]+\
 _LAUNCHED = re.compile(
     r"(?i)\b(?:launch\w*|block|cta|kernel)\b[^.;\n()0-9]{0,30}\b(?P<said>[0-9]{2,4}) threads\b|\bblock(?:_?dim)? ?= ?[\[(](?P<block>[0-9]{2,4})(?: ?, ?1){0,2} ?[\])]"
 )
+_SOME = re.compile(r"\b([0-9]{2,4}) threads\b")
+_ROLES = re.compile(r"(?i)warp[- _]?speciali|\bproducer|\bdma warps?|\bload warps?")  # of which some copy
 _OF_TRAITS = re.compile(r"(?:Src|Dst|Ref)Layout")
 _TYPES = {"Float16": "half_t", "BFloat16": "bfloat16_t", "Float32": "float", "TFloat32": "tfloat32_t", "Int8": "int8_t", "Float8E4M3FN": "float_e4m3_t", "half": "half_t", "Int32": "int"}  # fmt: skip
 _TYPE = re.compile(
@@ -146,7 +148,8 @@ def _element(code: str) -> int:
 def _threads(code: str) -> int:
     """The threads of a block, where the text names one number of them."""
     found = {int(one["said"] or one["block"]) for one in _LAUNCHED.finditer(code)}
-    return found.pop() if len(found) == 1 else 0
+    others = {int(one[1]) for one in _SOME.finditer(code)} - found  # of a warp group, or another kernel
+    return found.pop() if len(found) == 1 and not others and not _ROLES.search(code) else 0
 
 
 def _copies(code: str, read: Code) -> list[str]:

@@ -188,6 +188,11 @@ def of_layouts(folded: str) -> tuple[Known, dict[str, str], tuple[str, ...]] | N
 
 def printed(folded: str) -> Iterator[tuple[str, Layout | None]]:
     """Each `(shape):(stride)` of the text; None for one whose strides only the run knows."""
+    return ((text, layout) for _, text, layout in placed(folded))
+
+
+def placed(folded: str) -> Iterator[tuple[int, str, Layout | None]]:
+    """Each `(shape):(stride)` of the text, behind the place where it begins."""
     for joint in _JOINT.finditer(folded):
         start, end = _opened(folded, joint.start()), _closed(folded, joint.end() - 1)
         if start < 0 or end < 0 or not _PLAIN.fullmatch(folded, start, joint.start()):
@@ -195,7 +200,7 @@ def printed(folded: str) -> Iterator[tuple[str, Layout | None]]:
         shape, stride = folded[start : joint.start() + 1], folded[joint.end() - 1 : end]
         text = _STATIC.sub("", f"{shape}:{stride}".replace(" ", ""))
         try:
-            yield text, parse_layout(text)
+            yield start, text, parse_layout(text)
         except InputError:
             continue
 

@@ -49,6 +49,11 @@ _INSTRUCTIONS = (
 _WIDTH = re.compile(
     r"(?i)\bnum_bits_per_copy\s?=\s?(?P<bits>[0-9]{1,3})\b|\b(?P<said>8|16|32|64|128|256)[- ]?bits?\b"
 )
+_AGAINST = re.compile(
+    r"(?i)\b(?:but|got|instead|works?|worked|fine|versus|vs|whereas|other kernel|second kernel)\b"
+)
+_EXPECTED = re.compile(r"(?i)\bexpect(?:s|ed)?\b[^\n]*$")
+_NEAR, _PAIR = 40, 2  # characters, tensors
 _BYTES = re.compile(r"(?i)\b(?P<bytes>4|8|16|32)[- ]?bytes?\b")
 
 
@@ -76,12 +81,21 @@ def find(text: str, atom: Atom | None = None) -> Stated | None:
         return None
     tensors = list(dict.fromkeys(_tensors(text)))
     call = next(_called(text, tensors), None)
-    pairs = [call] if call else list(permutations(tensors, 2)) if len(tensors) == 2 else []
+    pairs = [call] if call else list(permutations(tensors, 2)) if _are_operands(text, tensors) else []
     for src, dst in pairs:
         for one in (atom,) if atom else _atoms(text, src.memref):
             if _moves(one, src.memref, dst.memref):
                 return Stated(src.text, dst.text, one)
     return None
+
+
+def _are_operands(text: str, tensors: list[_Tensor]) -> bool:
+    """Whether a text has two tensors, and sets neither against the other, as "expected A but got B" does."""
+    if len(tensors) != _PAIR:
+        return False
+    start, end = sorted(text.index(one.text) for one in tensors)
+    between = text[start:end]
+    return _AGAINST.search(between) is None and _EXPECTED.search(text, max(0, start - _NEAR), start) is None
 
 
 def unproved(text: str, atom: Atom | None, side: str, need: int) -> str:
