@@ -81,7 +81,8 @@ def _shared(folded: str, bits: int) -> list[tuple[str, Layout]]:
         for start, text, one in placed(folded)
         if one is not None
         and one.is_static
-        and int(cosize(one)) * bits <= 8 * most
+        and isinstance(reach := cosize(one), int)
+        and reach * bits <= 8 * most
         and not _is_foreign(folded, start)
     )
     return list(every)[:_MOST]
