@@ -117,7 +117,7 @@ def _of_group(tokens: _Tokens) -> tuple[int, list[str]]:
                 longest, best = len(word), [word]
         elif _opens(token):
             least, words = _of_group(tokens)
-            if least > longest and not text.startswith(("(?!", "(?<!", "(?<=")):
+            if least > longest and not text.startswith(("(?!", "(?<!")):
                 longest, best = least, words
         elif kind == "end":
             shortest, every = min(shortest, longest), [*every, *best]

@@ -76,6 +76,8 @@ def test_each_example_and_report_is_known_in_another_wording(way: str) -> None:
         ("dead-lock", "deadlock"),
         (r"\bthe kernel (?P<how>hangs)", "kernel hangs"),
         (r"(?<=a )dead-lock", "a dead lock"),
+        (r"(?<=out-of-)range", "out-of-range"),
+        (r"at(?: misaligned)? address", "at address"),
     ],
 )
 def test_a_pattern_meets_other_wordings_of_its_letters(pattern: str, text: str) -> None:
@@ -90,6 +92,7 @@ def test_a_pattern_meets_other_wordings_of_its_letters(pattern: str, text: str) 
         ("(?-i:RAW) hazard", "raw hazard"),
         (r"(?<!a )dead-lock", "a deadlock"),
         (r"\w in | The ", "a b c"),
+        (r"\wthe shape", "xshape"),
     ],
 )
 def test_what_a_pattern_writes_exactly_stays_so(pattern: str, text: str) -> None:
