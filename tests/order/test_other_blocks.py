@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from layoutcheck.order.other_blocks import OTHERS as APART
 from layoutcheck.order.other_blocks import tailed
 from layoutcheck.sources.traced import KernelFinding, OrderReport
 from layoutcheck.tracing import Script, traced
-from tests.on_gpu import ON_GPU
+from tests.on_gpu import HELD, ON_GPU
 from tests.order.looked import orders_of
 
 # 100 rows for blocks of 64: 36 threads of the second block have a row.
@@ -63,9 +64,20 @@ def turned(rows: cute.Tensor, out: cute.Tensor, how: Constexpr):
             arch.sync_threads()
     elif const_expr(how == 2):
         arch.barrier(barrier_id=1 + block % 8, number_of_threads=96 if block == 2 else 64)  # meets
+    elif const_expr(how == 3):
+        arch.barrier(barrier_id=1 + block % 15, number_of_threads=64)
     else:
         arch.sync_threads()
     out[row] = data[63 - thread]  # taken
+@cute.kernel
+def listed(rows: cute.Tensor, out: cute.Tensor, how: Constexpr):
+    thread, block = arch.thread_idx()[0], arch.block_idx()[0]
+    data = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(64), 16)
+    if block > 0:
+        data[thread] = rows[thread]  # put
+        if rows[block] == 0:
+            arch.sync_threads()
+        out[64 * block + thread] = data[63 - thread]
 @cute.kernel
 def summed(rows: cute.Tensor, out: cute.Tensor, how: Constexpr):
     thread = arch.thread_idx()[0]
@@ -93,8 +105,8 @@ OTHERS = (
     + """
 def row(divisor):
     return make_fake_tensor(Int32, (cute.sym_int(divisibility=divisor),), (1,), assumed_align=16)
-fixed = make_fake_tensor(Int32, (64 * 40,), (1,), assumed_align=16)
-for how in range(3):
+for how, blocks in enumerate((40, 1040, 40, 40)):
+    fixed = make_fake_tensor(Int32, (64 * blocks,), (1,), assumed_align=16)
     cute.compile(run, fixed, fixed, "turned", how)
 for how, divisor in ((0, 8), (1, 8), (1, 64)):
     cute.compile(run, row(divisor), row(divisor), "summed", how)
@@ -113,6 +125,7 @@ for name in ("arrivals", "sums"):
 )
 CALLED = (
     ON_GPU
+    + HELD
     + BODY
     + """
 def made(size):
@@ -120,6 +133,8 @@ def made(size):
 for name in ("arrivals", "sums"):
     for how, size in ((0, 100), (1, 100), (1, 128)):
         run(made(size), made(size), name, how)
+rows = from_dlpack(held(np.arange(128, dtype=np.int32) % 2)).mark_layout_dynamic()
+run(rows, made(128), "listed", 0)
 """
 )
 
@@ -137,7 +152,7 @@ def static(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
 
 @pytest.fixture(scope="module")
 def others(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    return orders_of(OTHERS, tmp_path_factory.mktemp("others"), 7)
+    return orders_of(OTHERS, tmp_path_factory.mktemp("others"), 8)
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +177,7 @@ def test_sizes_of_the_type(static: tuple[OrderReport, ...]) -> None:
 
 def test_sizes_of_a_call(called: tuple[OrderReport, ...]) -> None:
     """The extents are dynamic: made-up ones have no tail, those of the first call do."""
-    right, tail, added, tail_added = (order.findings for order in called)
+    right, tail, added, tail_added, *_ = (order.findings for order in called)
     assert (right, added) == ((), ())
     assert [ends(finding) for finding in (*tail, *tail_added)] == [
         ("wrong", "LC510", "waits"),
@@ -172,10 +187,21 @@ def test_sizes_of_a_call(called: tuple[OrderReport, ...]) -> None:
         assert finding.message.endswith("block (1,0,0), the last of the grid, of (100), (100).")
 
 
+def test_what_a_tensor_of_a_call_holds(called: tuple[OrderReport, ...]) -> None:
+    """Block 1 comes to no barrier, by the tensor's 1."""
+    (race,) = called[4].findings
+    assert ends(race) == ("wrong", "LC504", "put")
+    assert (
+        "with block (1,0,0), the last of the grid, of (128), (128), where (128) holds 0, 1, " in race.message
+    )
+
+
 def test_a_block_amid_the_grid(others: tuple[OrderReport, ...]) -> None:
-    """Block 5 of 40 does not come to the barrier; block 2 waits there for more threads than it has."""
-    right, apart, counted = others[:3]
-    assert right.findings == right.unchecked == ()
+    """Block 5 of many does not come to the barrier; block 2 waits there for more threads than it has."""
+    right, apart, counted, numbered = others[:4]
+    assert right.findings == right.unchecked == numbered.findings == ()
+    assert apart.unchecked == (f"{APART}: 10 of 1,040 blocks were looked at",)
+    assert numbered.unchecked == (f"{APART}: 8 of 14 ways were followed",)
     (race,) = apart.findings
     assert ends(race) == ("wrong", "LC504", "put")
     assert race.message.endswith("It happens with block (5,0,0).")
@@ -186,7 +212,7 @@ def test_a_block_amid_the_grid(others: tuple[OrderReport, ...]) -> None:
 
 def test_a_tail_of_made_up_extents(others: tuple[OrderReport, ...]) -> None:
     """Whole tiles have no tail, nor has a tensor that is promised to be of whole tiles."""
-    right, tail, whole, rows = others[3:]
+    right, tail, whole, rows = others[4:]
     assert right.findings == whole.findings == right.unchecked == whole.unchecked == ()
     (race,) = tail.findings
     assert ends(race) == ("wrong", "LC504", "put")
