@@ -88,13 +88,20 @@ def _applied(name: str, given: Sequence[str], made: Made, older: str) -> Iterato
         read = [_argument(one.strip(), reader, made) for one, reader in zip(given, readers, strict=True)]
     except InputError:
         return
-    said = f"{name}({', '.join(str(one).replace(' ', '') for one in read)})"
+    said = f"{name}({', '.join(map(_written, read))})"
     try:
         result = getattr(algebra, name)(*read)
     except InputError as error:
         yield f"{said} {NO_RESULT}: {error.message}"
     else:
         yield f"{said} is {result}{older if name == 'composition' else ''}"
+
+
+def _written(read: Any) -> str:
+    """An argument as a text has it, a tile of layouts in square brackets."""
+    if isinstance(read, tuple) and any(isinstance(part, Layout) for part in read):
+        return f"[{';'.join(map(_written, read))}]"
+    return str(read).replace(" ", "")
 
 
 def _argument(text: str, reader: Callable[[str], Any], made: Made) -> Any:

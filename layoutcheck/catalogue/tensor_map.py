@@ -111,7 +111,7 @@ def _out_of_range(read: dict[str, tuple[int, ...]]) -> list[str]:
 def _named(text: str, read: dict[str, tuple[int, ...]]) -> Descriptor | None:
     """The map of extents and box that a text gives with their element type; None where a part is missing or has another rank."""
     dims, box, typed = read.get("globalDim", ()), read.get("boxDim", ()), _TYPED.search(text)
-    if not (dims and typed and len(box) == len(dims)):
+    if not (dims and typed):
         return None
     name = next(format_ for words, format_ in _TYPES.items() if re.fullmatch(words, typed[1].lower()))
     bits = dict(FORMATS)[name]

@@ -30,6 +30,12 @@ def test_each_mode_takes_the_wavefronts_of_its_lanes(layout: str, type_: str, bi
         assert int(count) == shared_wavefronts(addresses, bits).wavefronts
 
 
+def test_lanes_lie_along_no_mode_of_one_element_and_two_layouts_are_told() -> None:
+    one, *more = accesses.told("bank conflicts of half: (32,1):(1,5), (8,4):(4,1), (4,8):(8,1)")
+    assert "mode 0" in one and "mode 1" not in one
+    assert [said.partition(" ")[0] for said in more] == ["(8,4):(4,1)"]
+
+
 def test_a_stride_that_is_told_to_be_free_is() -> None:
     (said,) = accesses.told("bank conflict: (32,32):(32,1) of float")
     assert "1 with a stride of 33" in said
@@ -43,6 +49,7 @@ def test_a_stride_that_is_told_to_be_free_is() -> None:
         "bank conflicts in (32,32):(32,1)",  # no type
         "bank conflicts in (32,32):(32,1) of half or float",
         "bank conflicts in (32,32):(?,1) of half",
+        "bank conflicts in (32,32):(32,1) of fp4",  # no access of its own
     ],
 )
 def test_nothing_is_counted_where_the_text_lacks_a_part(text: str) -> None:
@@ -70,11 +77,19 @@ def test_a_pitch_that_fits_or_is_of_no_vectors(text: str) -> None:
     assert accesses.told(text) == ()
 
 
-@pytest.mark.parametrize(("layout", "swizzle"), [("(64,64):(64,1)", "S<3,4,3>"), ("(64,64):(72,1)", "")])
-def test_ldmatrix_is_counted_as_the_banks_command_does(layout: str, swizzle: str) -> None:
-    (said,) = accesses.told(f"an 8-way bank conflict, loading with ldmatrix.x4 from {layout} half")
+@pytest.mark.parametrize(
+    ("layout", "swizzle", "name"),
+    [
+        ("(64,64):(64,1)", "S<3,4,3>", "ldmatrix.x4"),
+        ("(64,64):(72,1)", "", "ldmatrix"),
+        ("(64,64):(1,72)", "", "ldmatrix.x2.trans"),
+    ],
+)
+def test_ldmatrix_is_counted_as_the_banks_command_does(layout: str, swizzle: str, name: str) -> None:
+    (said,) = accesses.told(f"an 8-way bank conflict, loading with {name} from {layout} half")
     read = lc.parse_layout(layout)
-    (cost,) = analyse_tile(read, 16, [matrix_access(read, 16, 4)])
+    count, trans = (2, True) if name.endswith(".trans") else (4, False)
+    (cost,) = analyse_tile(read, 16, [matrix_access(read, 16, count, trans=trans)])
     assert f"takes {cost.wavefronts} wavefronts, {cost.ideal} at the least: {cost.ways}-way" in said
     assert (f"with {swizzle} on the pointer, in bytes, {cost.ideal}" in said) == bool(swizzle)
 

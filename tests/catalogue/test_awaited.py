@@ -16,6 +16,7 @@ def told(text: str) -> list[str]:
     [
         ("tx count is 128*64*2 and I load A (128x64 bf16) and B (128x64 bf16)", "= 32,768 B"),
         ("expect_tx 8192 for a tile of 64 x 128 half", "16,384 (64 x 128 half) B"),
+        ("tx count = 24576 and I load A (128x64 bf16) and B (256x64 bf16)", "= 49,152 B"),
         ("tx_bytes = 16,384; A is 128x64 fp16 and B is 256x64 fp16", "= 49,152 B"),
     ],
 )
@@ -28,6 +29,7 @@ def test_bytes_of_one_tile_or_elements_are_not_those_of_all(text: str, all_: str
     "text",
     [
         "tx count is 2*128*64*2 and I load A (128x64 bf16) and B (128x64 bf16)",  # right
+        "tx count is 16384 and I load A (128x64 bf16)",
         "tx count is 100 and I load A (128x64 bf16)",  # of something else
         "I load A (128x64 bf16) and B (128x64 bf16)",
         "tx count is 16384",

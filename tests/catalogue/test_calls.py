@@ -28,6 +28,16 @@ def test_a_division_comes_to_what_the_algebra_says(name, written) -> None:
     assert found == [f"{name}({A}, 4:2) is {result}"]
 
 
+def test_a_tile_of_layouts_is_read_and_the_first_calls_are_told() -> None:
+    tile = lc.zipped_divide(lc.parse_layout(A), lc.parse_tile("[4:2;3:1]"))
+    code = f"zipped_divide({A}, [4:2;3:1]) " + " ".join(f"cosize({n}:{n})" for n in range(2, 6))
+    assert snippets.results(code) == [
+        f"zipped_divide({A}, [4:2;3:1]) is {tile}",
+        "cosize(2:2) is 3",
+        "cosize(3:3) is 7",
+    ]
+
+
 def test_names_of_layouts_are_followed() -> None:
     code = f"A = {_python(A)}\nB = {_python('(2,3):(1,2)')}\nC = cute.logical_product(A, B)"
     result = lc.logical_product(lc.parse_layout(A), lc.parse_layout("(2,3):(1,2)"))
@@ -35,7 +45,15 @@ def test_names_of_layouts_are_followed() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["sizeof(8)", "size(8) does not match", "composition(A, B)", "coalesce(layout)", "cosize(x, 3)"]
+    "text",
+    [
+        "sizeof(8)",
+        "size(8) does not match",
+        "composition(A, B)",
+        "coalesce(layout)",
+        "cosize(x, 3)",
+        "cosize((8,6):(6,1), 3)",
+    ],
 )
 def test_what_holds_no_layout_is_not_evaluated(text: str) -> None:
     assert snippets.results(text) == []
@@ -46,6 +64,8 @@ def test_a_call_that_has_a_result_is_answered_with_it_and_not_sent_elsewhere() -
     (answer,) = answers(text)
     assert answer.entry.level == "unknown"
     assert answer.title.startswith("composition((128,64):(64,1), (8,16):(16,1)) is (8,16):(1024,64)")
+    (said,) = snippets.results(text)
+    assert said.partition(": ")[2].startswith("where a compiler refuses it, its CuTe is older")
 
 
 def test_a_call_without_a_result_names_the_mode() -> None:

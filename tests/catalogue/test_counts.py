@@ -31,6 +31,7 @@ def test_it_is_the_answer_and_no_other_tools_error() -> None:
         ("A ((4,2),2,8), B ((2,2),4,8), C ((2,2),2,3)", ["N is 4 in B ((2,2),4,8) and 3 in C ((2,2),2,3)"]),
         ("tCrA: ((4,2),1,8), tCrC: ((2,2),2,3)", ["M is 1 in A ((4,2),1,8) and 2 in C ((2,2),2,3)"]),
         ("A ((4,2),2,8), B ((2,2),4,8), D ((2,2),2,4)", []),
+        ("A ((4,2),2,8), D ((2,2),3,4)", ["M is 2 in A ((4,2),2,8) and 3 in C ((2,2),3,4)"]),
         ("A ((4,2),2,8,3), B ((2,2),4,4)", []),  # with a stage
     ],
 )
@@ -62,6 +63,7 @@ def test_tiles_times_stages_that_do_not_fit(text: str, bytes_: str) -> None:
     "text",
     [
         "3 stages of (128,64) and (128,64) bf16 on H100",  # fits
+        "2 stages of (227,256) half on H100",  # fits to the byte
         "9 stages of (128,64) and (256,64) bf16",  # of no GPU
         "2 stages or 3 stages of (256,256) and (256,256) bf16 on H100",
     ],

@@ -40,6 +40,12 @@ def test_the_pitch_of_packed_rows_is_judged_where_no_strides_are_given() -> None
     assert extents(text) == ["globalStrides[0] is 2002, not a multiple of 16 B"]
 
 
+def test_a_box_beyond_an_extent_of_one_is_not_meant() -> None:
+    assert told(globalDim="32,4096") == []
+    (said,) = told(globalDim="4096,1")
+    assert said.startswith("globalDim[1] is 1, and the box takes 128 there")
+
+
 def test_without_a_type_only_what_no_map_has_is_told() -> None:
     assert told(rest="", boxDim="4,64") == []
     assert told(rest="", globalStrides="8200") == ["globalStrides[0] is 8200, not a multiple of 16 B"]
