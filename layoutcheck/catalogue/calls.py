@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from layoutcheck import algebra
 from layoutcheck.algebra import Layout, parse_layout, parse_tile, parse_tree
+from layoutcheck.algebra.notation import print_tile
 from layoutcheck.brackets import closing, split
 from layoutcheck.errors import InputError
 
@@ -98,10 +99,9 @@ def _applied(name: str, given: Sequence[str], made: Made, older: str) -> Iterato
 
 
 def _written(read: Any) -> str:
-    """An argument as a text has it, a tile of layouts in square brackets."""
-    if isinstance(read, tuple) and any(isinstance(part, Layout) for part in read):
-        return f"[{';'.join(map(_written, read))}]"
-    return str(read).replace(" ", "")
+    """An argument as a text has it, a tiler of layouts in its own notation."""
+    of_layouts = isinstance(read, tuple) and any(part is None or isinstance(part, Layout) for part in read)
+    return print_tile(read) if of_layouts else str(read).replace(" ", "")
 
 
 def _argument(text: str, reader: Callable[[str], Any], made: Made) -> Any:

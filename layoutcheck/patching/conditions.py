@@ -181,7 +181,7 @@ def _place(source: Source, statements: Sequence[ast.stmt]) -> _Place | None:
     before = source.text[source.text.rfind("\n", 0, start) + 1 : start]
     after = source.text[end:].split("\n", 1)[0].partition("#")[0]
     header = before.rstrip()
-    if len(statements) > 1 or after.strip() or not header.endswith(":") or ";" in header:
+    if len(statements) > 1 or after.strip() or not header.endswith(":"):
         return None
     blanks = before[: len(before) - len(before.lstrip())]
     indent = blanks + ("\t" if "\t" in blanks else "    ")

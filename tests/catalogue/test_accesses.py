@@ -89,7 +89,9 @@ def test_ldmatrix_is_counted_as_the_banks_command_does(layout: str, swizzle: str
     (said,) = accesses.told(f"an 8-way bank conflict, loading with {name} from {layout} half")
     read = lc.parse_layout(layout)
     count, trans = (2, True) if name.endswith(".trans") else (4, False)
-    (cost,) = analyse_tile(read, 16, [matrix_access(read, 16, count, trans=trans)])
+    access = matrix_access(read, 16, count, trans=trans)
+    (cost,) = analyse_tile(read, 16, [access])
+    assert said.startswith(f"{access.name} over ")
     assert f"takes {cost.wavefronts} wavefronts, {cost.ideal} at the least: {cost.ways}-way" in said
     assert (f"with {swizzle} on the pointer, in bytes, {cost.ideal}" in said) == bool(swizzle)
 

@@ -221,6 +221,12 @@ def test_a_body_in_the_line_of_its_header_gets_lines_of_its_own(line: str, heade
     assert edits(ADD.replace("x = a[i]  # first", f"{line.partition('  #')[0]}; z = 1"), found(4)) == []
 
 
+def test_lines_go_in_by_tabs_where_the_file_has_them() -> None:
+    text = ADD.replace("x = a[i]  # first", "c[i] = a[i]").replace("    ", "\t")
+    first, *_ = edits(text, found(4))
+    assert "\n\tif i < cute.size(a):\n\t\tc[i] = a[i]" in first
+
+
 @pytest.mark.parametrize(
     "line", ["x = 0 if i > 4 else a[i]", "x = i < 4 and a[i] > 0", "return [a[k] for k in range(4)]"]
 )

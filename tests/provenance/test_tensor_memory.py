@@ -52,5 +52,32 @@ def test_stores_of_what_nothing_has_written() -> None:
     assert memory.bare == {STORE: (LOAD, 32, 128)}
 
 
+def test_what_is_stored_or_written_anywhere_counts_as_written() -> None:
+    every, refs = np.ones(128, bool), 8 + np.arange(4 * 128).reshape(128, 4)
+    for forgets in (False, True):
+        memory = _memory()
+        if forgets:
+            memory.forget()
+        else:
+            assert memory.store(_load(LANE * 32 * WARPS), every, refs)
+        memory.load(_load(LANE * 32 * WARPS), every)
+        memory.stored(STORE, refs)
+        assert not memory.bare
+
+
+def test_warps_of_a_second_warpgroup_reach_the_lanes_of_the_first() -> None:
+    memory, warps = TensorMemory(8 + 4 * 256, begun=True), np.arange(256) // 32 % 4
+    memory.labels[:, :4] = np.arange(128)[:, None]
+    found = memory.load(_load(LANE * 32 * warps), np.ones(256, bool))
+    assert found is not None and found[128:, 0].tolist() == list(range(128)) and not memory.foreign
+
+
+def test_nobody_is_in_a_foreign_lane_where_the_shape_is_not_known() -> None:
+    memory, deed = _memory(), _load(0)
+    deed.facts = {"cells": None}
+    memory.load(deed, np.ones(128, bool))
+    assert not memory.foreign
+
+
 def test_a_column_that_is_not_there_is_not_loaded() -> None:
     assert _memory().load(_load(512), np.ones(32, bool)) is None

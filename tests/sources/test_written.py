@@ -28,6 +28,11 @@ def test_the_spaces_say_which_tensor_is_the_source(order: tuple[str, str], instr
     assert (found.atom.family, found.atom.width_bits) == ("cp_async", 128)
 
 
+def test_of_two_widths_none_is_taken() -> None:
+    found, plain = find(f"{SRC} {DST} cp.async of 32 bits or 64 bits"), find(f"{SRC} {DST} cp.async")
+    assert found is not None and found == plain
+
+
 def test_of_three_tensors_the_call_says_which() -> None:
     printed = f"tAgA: {SRC}\ntAsA: {DST}\ntArA: {REGISTERS}"
     text = f"{printed}\ncute.copy(atom, tAsA[None, None, 0], tArA) by SM75_U32x4_LDSM_N"
@@ -52,6 +57,7 @@ SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>"""
         f"{SRC} and {DST}",  # no instruction
         f"{SRC} with cp.async of 128 bits",  # one tensor
         f"{SRC} {DST} ldmatrix.x4",  # between other spaces
+        f"{SRC} {DST} cp.async 128 bits{' ' * 20_000}",  # longer than is read
         f"{SRC} {DST} cp.async 128 bits".replace("((8,1),4,2):((1,0)", "(64,4,2):(1"),  # a whole tile
     ],
 )
