@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutcheck.order.rules.words import alone
+from layoutcheck.order.rules.rule import alone
 from layoutcheck.sources.traced import Frame, KernelPlace
 
 

@@ -27,15 +27,10 @@ the read, and with the wrong parity the output is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line, same_warp, two
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule, same_warp, two
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The copy, the access, and the statement between them."""
     first, second = places[0], places[1]
     return (
@@ -44,7 +39,7 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     )
 
 
-def _missing(problem: Problem, places: Sequence[KernelPlace]) -> str:
+def _missing(problem: Problem, places: Places) -> str:
     facts, second = problem.facts, line(places[1])
     cause, wait = facts.get("cause"), places[2] if len(places) > 2 else None
     if cause == "no-tensor-wait":

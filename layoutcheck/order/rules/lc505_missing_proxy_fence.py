@@ -21,15 +21,10 @@ the barrier behind which the copy or the wgmma is issued.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import line, two
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, two
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The store, the asynchronous read, and the fence between them."""
     first, second = places[0], places[1]
     fence = '"async.global"' if problem.facts.get("memory") else '"async.shared", space="cta"'

@@ -20,17 +20,12 @@ after the initialisation and before the first use; pipeline states with the pipe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import KernelPlace, Places, Problem, does, line, make_rule
 
 LARGEST = (1 << 20) - 1  # PTX ISA, mbarrier.init
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """Who initialises it, if anybody does, and who uses it."""
     if problem.kind == "count-out-of-range":
         return f"{line(places[0])} {places[0].what} for {problem.facts['count']} arrivals", (

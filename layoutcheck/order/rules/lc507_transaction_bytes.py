@@ -19,16 +19,11 @@ other blocks (`cute.size_in_bytes(dtype, layout)` of every operand; `tx_count=` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from layoutcheck.digits import many
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """What was announced, and what was copied."""
     facts = problem.facts
     if problem.kind == "too-few-bytes":

@@ -19,15 +19,10 @@ threads: one for an elected lane). Wait for a phase before you arrive for the ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The count, and who comes too often."""
     facts = problem.facts
     return f"arrival {facts['arrivals']} at an mbarrier for {facts['count']}", (

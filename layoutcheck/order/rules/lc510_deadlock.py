@@ -20,16 +20,11 @@ consumer 0), and keep barriers outside conditions that some of the counted threa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from layoutcheck.digits import many
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """Who waits where, and what for."""
     facts = problem.facts
     waits = "; ".join(does(place) for place in places)

@@ -17,15 +17,10 @@ perform thread election for this operation" (for TMA copies it does). On an H200
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The copy, and how many start it."""
     lanes = problem.facts["lanes"]
     return f"{lanes} lanes each start the bulk copy of {line(places[0])}", (

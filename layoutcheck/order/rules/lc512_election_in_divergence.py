@@ -18,15 +18,10 @@ Move the TMA copy out of `elect_one()`, into a branch that the whole warp takes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The election, and who comes."""
     facts = problem.facts
     return (

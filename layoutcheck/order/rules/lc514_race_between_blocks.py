@@ -36,12 +36,7 @@ each block a place of its own, or add by an atomic operation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import alone, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, alone, line, make_rule
 
 _MISSING = {  # why nothing orders the two, and what would
     "not-released": (
@@ -64,7 +59,7 @@ _MISSING = {  # why nothing orders the two, and what would
 }
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The two accesses, each with its block."""
     first, second = places[0], places[1]
     done = [

@@ -19,15 +19,10 @@ of its own. `layoutcheck trace --memory` shows which bytes each line reaches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """Both stores, the read, and the bytes that each tensor reaches."""
     first, second, read = places[0], places[1], places[2]
     facts = problem.facts

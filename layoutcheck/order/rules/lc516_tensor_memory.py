@@ -19,15 +19,10 @@ allocated them free them, after the last access. `layoutcheck trace --memory` sh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The allocation, and the access behind it; the allocation that is not freed; the two that are too many."""
     first, last = places[0], places[-1]
     facts = problem.facts

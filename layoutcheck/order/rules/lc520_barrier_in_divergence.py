@@ -17,15 +17,10 @@ Move the barrier out of the condition, or use a condition that is the same for t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The barrier, and who comes."""
     lanes = problem.facts["lanes"]
     return f"{lanes} lanes of a warp execute the barrier of {line(places[0])}", (

@@ -18,15 +18,10 @@ PTX ISA, cp.async.bulk.wait_group.read; CUTLASS ends with `tma_store_wait(0)` or
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The last store."""
     assert problem.second is not None
     return f"the kernel ends while the store of {line(places[0])} may still read shared memory", (

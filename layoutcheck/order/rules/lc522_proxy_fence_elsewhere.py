@@ -21,15 +21,10 @@ the release; `cute.arch.mbarrier_init_fence()` after the initialisation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line, two
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule, two
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """Both accesses, and the fence."""
     if problem.kind == "initialisation-not-fenced":
         return f"no mbarrier_init_fence() follows {line(places[0])}", f"{does(places[0])}; {does(places[1])}."

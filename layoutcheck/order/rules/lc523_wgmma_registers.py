@@ -30,15 +30,10 @@ they are read. `cute.arch.fence_view_async_tmem_load()` after a load from tensor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The access of the registers, and the wgmma."""
     if problem.kind == "accumulator-before-wait":
         first, second = places[0], places[1]

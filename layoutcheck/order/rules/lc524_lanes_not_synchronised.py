@@ -26,15 +26,10 @@ together: no run on an H200 showed a difference. PTX ISA, tcgen05.wait: the exec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import line, two
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, two
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The store or load of one lane, and the access of another."""
     first, second = places[0], places[1]
     if problem.kind == "lane-arrives":

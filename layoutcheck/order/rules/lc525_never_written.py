@@ -26,15 +26,10 @@ Write the bytes in every variant of the kernel that reads them, or read them und
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import line, where_bytes, who
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, where_bytes, who
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The reader, and how many bytes it reads."""
     place, count = places[0], problem.facts["bytes"]
     adds = " Atomic operations that add to what is there do not count." if problem.facts.get("adds") else ""

@@ -22,15 +22,10 @@ number of the tile along k begins again with each. If the load is one that nothi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import line, who
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, who
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The load, its coordinate and the extent."""
     place, facts = places[0], problem.facts
     return f"{line(place)} loads by TMA outside of its tensor, where there are zeros", (

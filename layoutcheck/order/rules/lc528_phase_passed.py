@@ -20,15 +20,10 @@ Let only those warps wait that take part in the pipeline, or let the waiting war
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The wait, and the arrival that ends one phase more."""
     facts, wait, other = problem.facts, places[-1], places[0]
     ends = f"{does(other)} ends" if len(places) > 1 else "other warps end"

@@ -20,16 +20,11 @@ Read through the tensor that the tile was loaded into, or give the pointer the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from layoutcheck.digits import many
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The read, and both swizzles."""
     seen, mapped = (problem.facts.get(name, "no swizzle") for name in ("seen", "mapped"))
     return (

@@ -24,15 +24,10 @@ commit reaches; or `cute.arch.cluster_arrive()` and `cute.arch.cluster_wait()` b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The commit, and the block that does not wait for it."""
     block = problem.facts["block"]
     return f"{line(places[0])} arrives (tcgen05.commit) at an mbarrier of a block that may have exited", (

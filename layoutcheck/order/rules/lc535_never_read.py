@@ -24,16 +24,11 @@ Read the numbers of all warps: let the loop's count and the size of the array co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from layoutcheck.digits import many
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The warp whose number is left out, and a thread that reads the others."""
     store, count, of = places[0], problem.facts["read"], problem.facts["of"]
     first = problem.first

@@ -21,15 +21,10 @@ arrival; or `cute.arch.cluster_arrive()` and `cute.arch.cluster_wait()` by both 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutcheck.order.problems import Problem
-from layoutcheck.order.rules.rule import make_rule
-from layoutcheck.order.rules.words import line, two
-from layoutcheck.sources.traced import KernelPlace
+from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, two
 
 
-def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Places) -> tuple[str, str]:
     """The deallocation, and the access by the other block."""
     freed, other = sorted(places[:2], key=lambda place: "frees" not in place.what)
     return (
