@@ -22,8 +22,8 @@ from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
+from layoutcheck.order.global_memory import FENCES, PAIRS, ordering
 from layoutcheck.order.meaning import Meaning
-from layoutcheck.order.ordering import FENCES, PAIRS, ordering
 from layoutcheck.order.own_values import differ, loads_behind
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.releases import LOOKED_AT, Handed, Key, apart, handed, key

@@ -9,7 +9,7 @@ from layoutcheck.order.accesses import Accesses
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.clocks import HAPPENED
 from layoutcheck.order.contents import Words
-from layoutcheck.order.diagnose import diagnose
+from layoutcheck.order.diagnose import diagnose, timeline
 from layoutcheck.order.global_memory import GlobalMemory
 from layoutcheck.order.groups import AsyncCopies
 from layoutcheck.order.mbarriers import Mbarriers
@@ -18,7 +18,6 @@ from layoutcheck.order.registers import Registers
 from layoutcheck.order.rendezvous import Rendezvous
 from layoutcheck.order.replay import FULL, Stopped, Warp, World
 from layoutcheck.order.tensor_cores import TensorCores
-from layoutcheck.order.timeline import timeline
 from layoutcheck.order.watched import Event, Watched
 from layoutcheck.sources.mlir import Operation
 

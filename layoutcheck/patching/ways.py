@@ -1,36 +1,49 @@
-"""The edits that may repair a copy, in the order in which they are tried."""
+"""The edits that may repair a copy, in the order in which they are tried.
+
+`other_major`: copies of a tile whose contiguous mode is the wrong one fail for that one reason. Each could be
+repaired by itself, with narrower or transposed accesses; the tile laid out the other way round repairs all.
+
+`tma_edits`: the coordinates of a TMA copy do not tell the tile's modes, so no fix of it alone is proposed.
+Its layouts are in the program: that of the allocation and that which the map is made of. Both are written in
+the order of the global tensor, under a swizzle that TMA has.
+"""
 
 from __future__ import annotations
 
+import ast
 import itertools
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from layoutcheck.algebra.inttuple import flatten, wrap
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.measure import size
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.check import Fix, Report
 from layoutcheck.copies.atom import ThreadAtom, VectorAtom
 from layoutcheck.copies.changes import moved_sides
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import ALLOCATED
 from layoutcheck.fixes.pad_pitch import STRATEGY as PAD
 from layoutcheck.patching.copiers import along_the_other_mode, counted, flipped, own_width, turned, width
-from layoutcheck.patching.edit import Candidate
+from layoutcheck.patching.edit import Candidate, Edit, rewritten
 from layoutcheck.patching.edits import MOST_PLACES, candidates
 from layoutcheck.patching.instead import before_recast
-from layoutcheck.patching.layouts import coarser
-from layoutcheck.patching.majors import other_flags, other_major
+from layoutcheck.patching.layouts import coarser, laid_out, unswizzled
 from layoutcheck.patching.predicates import STRATEGY, guarded, reused
 from layoutcheck.patching.program import Program, Site
-from layoutcheck.patching.readers import Reports
+from layoutcheck.patching.readers import SIDES, Reports, allocated_at
 from layoutcheck.patching.stages import spaced
+from layoutcheck.patching.state import place_of
 from layoutcheck.patching.strides import respelled
-from layoutcheck.patching.tma import tma_edits
-from layoutcheck.patching.words import other_words
+from layoutcheck.patching.words import flags, other_words
 from layoutcheck.sources.traced import Distinct
-from layoutcheck.syntax import name_of
+from layoutcheck.syntax import argument_of, name_of
 
 
 class Way(NamedTuple):
@@ -210,3 +223,139 @@ def _strides(program: Program, site: Site) -> Iterator[tuple[str, Candidate]]:
     for role in ("atom", "src", "dst"):
         start = program.argument(site, role)
         yield from respelled(program, start) if start is not None else ()
+
+
+def other_major(
+    program: Program, bad: Reports, one: Distinct, report: Report
+) -> Iterator[tuple[str, Candidate, list[Distinct]]]:
+    """Each edit of the shared tile of a failing copy: what it does, the edit, its other bad copies."""
+    site = program.copy_at(one.first.where.file, one.first.where.line)
+    for side in SIDES if site is not None else ():
+        old = report.copy.whole(side)
+        new = None if isinstance(old, OtherOperand) else turned_over(old)
+        start = program.argument(site, side)  # type: ignore[arg-type]
+        made = None if new is None else allocated_at(program, one, side)
+        if new is None or start is None or made is None:
+            continue
+        others = _of_the_same(program, bad, one, made)
+        if others:
+            title = f"match-layout: lay the shared tile out the other way round, {new.layout}"
+            for edits in laid_out(program, start, old, new):
+                yield title, edits, others
+
+
+def other_flags(
+    program: Program, bad: Reports, one: Distinct
+) -> Iterator[tuple[str, Candidate, list[Distinct]]]:
+    """Each True or False that a helper makes the tile's layout of, the other way round; as `other_major`."""
+    site = program.copy_at(one.first.where.file, one.first.where.line)
+    for side in SIDES if site is not None else ():
+        start = program.argument(site, side)  # type: ignore[arg-type]
+        made = allocated_at(program, one, side)
+        others = [] if made is None else _of_the_same(program, bad, one, made)
+        for title, edits in flags(program, start) if start is not None and others else ():
+            yield title, edits, others
+
+
+def _of_the_same(program: Program, bad: Reports, one: Distinct, made: tuple[str, int, int]) -> list[Distinct]:
+    """The other failing copies of the tile that is allocated there."""
+    return [
+        other
+        for other, _ in bad
+        if place_of(other) != place_of(one) and made in [allocated_at(program, other, s) for s in SIDES]
+    ]
+
+
+def turned_over(tile: Memref) -> Memref | None:
+    """A shared matrix with its other mode contiguous, as many elements apart beyond its extent as before.
+
+    None for what is no matrix of two modes without a nested one, one of them contiguous.
+    """
+    shape, stride = tile.layout.shape, tile.layout.stride
+    if tile.space != "smem" or not tile.layout.is_static or not isinstance(shape, tuple) or len(shape) != 2:
+        return None
+    (rows, columns), (down, along) = shape, stride
+    numbers = (rows, columns, down, along)
+    if any(type(number) is not int or number < 1 for number in numbers) or 1 not in (down, along):
+        return None
+    if down == 1 and along >= rows:
+        return replace(tile, layout=Layout((rows, columns), (columns + along - rows, 1)))
+    if along == 1 and down >= columns:
+        return replace(tile, layout=Layout((rows, columns), (1, rows + down - columns)))
+    return None
+
+
+_SWIZZLE_BITS = (3, 2, 1)  # of 128, 64 and 32 bytes; CUDA driver API, CUtensorMapSwizzle
+
+
+def tma_edits(program: Program, site: Site, copy: Copy) -> Iterator[tuple[str, Candidate]]:
+    """The layouts in the global tensor's order, under the swizzle that there is or another."""
+    reached = {role: _reached(program, site, role) for role in ("src", "dst", "atom")}
+    found = {
+        (place.path, place.node.lineno, place.node.col_offset): place
+        for places in reached.values()
+        for place in places
+    }
+    calls = list(found.values())
+    laid = tuple(edit for place in calls for edit in _laid(program, place, copy))
+    starts = [program.argument(site, role) for role in ("src", "dst")]
+    bare = next((edits for start in starts if start for edits in unswizzled(program, start)), ())
+    if bare and not any(_may_swizzle(place) for place in reached["atom"]):
+        yield "tma: allocate the tile without a swizzle, as its map is made", (*laid, *bare)
+        return  # a trace does not show the map's swizzle: whatever leaves them apart would pass
+    if laid:
+        yield "tma: lay the tile out in the global tensor's order", laid
+    for bits in _SWIZZLE_BITS:
+        swizzled = tuple(edit for place in calls for edit in _swizzled(program, place, bits))
+        if swizzled:
+            yield f"tma: swizzle as TMA does, S<{bits},4,3>", (*laid, *swizzled)
+
+
+def _reached(program: Program, site: Site, role: str) -> list[Site]:
+    start = program.argument(site, role)
+    return [] if start is None else list(program.reached(start))
+
+
+def _may_swizzle(place: Site) -> bool:
+    """Whether a call makes a swizzle, or a layout that may have one."""
+    name = name_of(place.call)
+    return name in ("make_swizzle", "make_composed_layout", "tile_to_shape") or "smem_layout" in name
+
+
+def _laid(program: Program, place: Site, copy: Copy) -> Iterator[Edit]:
+    """A `make_layout` of a whole tile in numbers, compact with the global tensor's contiguous mode first."""
+    call = place.node
+    assert isinstance(call, ast.Call) and copy.mapped is not None
+    strides = wrap(copy.mapped.layout.stride)
+    given = argument_of(call, "stride")
+    if name_of(call) != "make_layout" or not call.args or given is None or 1 not in strides:
+        return
+    try:
+        shape, stride = ast.literal_eval(call.args[0]), ast.literal_eval(given)
+    except ValueError:
+        return
+    plain = isinstance(shape, tuple) and all(isinstance(n, int) for n in shape)
+    if not plain or len(shape) != len(strides) or math.prod(shape) != _tile_elements(copy):
+        return
+    first = strides.index(1)
+    order = [first, *(i for i in range(len(shape) - 1, -1, -1) if i != first)]
+    compact, at = [0] * len(shape), 1
+    for mode in order:
+        compact[mode] = at
+        at *= shape[mode]
+    if tuple(compact) != stride:
+        source = program.sources[place.path]
+        yield rewritten(source, given, code.tree_code(tuple(compact)))
+
+
+def _tile_elements(copy: Copy) -> int:
+    bits = getattr(copy.atom, "copy_bits", 0)
+    return int(bits) // copy.atom.dtype.bits if copy.atom is not None else 0
+
+
+def _swizzled(program: Program, place: Site, bits: int) -> Iterator[Edit]:
+    call = place.call
+    if name_of(call) == "make_swizzle" and len(call.args) == 3:
+        made, source = f"cute.make_swizzle({bits}, 4, 3)", program.sources[place.path]
+        if ast.unparse(call).partition("(")[2] != made.partition("(")[2]:
+            yield rewritten(source, call, made)

@@ -1,7 +1,7 @@
 """`follow(kernel, block)`: one block of a lowered kernel, evaluated with references in its registers.
 
-The evaluator gives the addresses, a `Tracker` the references: `_step` says which function of `accesses`,
-`matrix` and `registers` follows an operation. What reads or writes memory, and every product, is kept as a
+The evaluator gives the addresses, a `Tracker` the references: `_step` says which function of `accesses`
+or `matrix` follows an operation. What reads or writes memory, and every product, is kept as a
 `Deed`, to be replayed in an order in which the block's warps can run.
 """
 
@@ -29,12 +29,17 @@ from layoutcheck.order.watched import Watched
 from layoutcheck.provenance.accesses import (
     atomic,
     bulk,
+    carried,
+    counted,
     cp_async,
     ldmatrix,
     load,
     load_number,
+    lost,
+    shuffle,
     stmatrix,
     store,
+    taking,
     tma,
 )
 from layoutcheck.provenance.carry import is_masked
@@ -51,7 +56,6 @@ from layoutcheck.provenance.matrix import (
     tensor_memory,
     wgmma,
 )
-from layoutcheck.provenance.registers import carried, counted, lost, shuffle, taking
 from layoutcheck.provenance.tracker import FLOAT, TooMuch, Tracker
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue

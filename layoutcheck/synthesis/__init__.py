@@ -10,11 +10,10 @@
     search.py      branch and bound over all of them: the best plan of each kind
     copies.py      a plan as copies, judged by `check`
     plans.py       what is returned: plans, best first; words.py: the reasons, and the space that was searched
-    refusal.py     what is missing where no plan works
     program.py     a plan as a CuTe DSL program; compiled.py: programs for the compiler, and its answers
     pace.py        the predicted time of a plan
     optimum.py     what a given copy could cost: `trace --advise`
-    exchange.py    registers to registers through shared memory; exchange_code.py: its statements
+    exchange.py    registers to registers through shared memory, and its statements
 
 Nothing outside of the space is guessed: what is best is best within `Synthesis.space`, which says what
 that is.

@@ -10,7 +10,7 @@ import numpy as np
 
 from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP
 from layoutcheck.machine.cost import SMS, Counts
-from layoutcheck.synthesis import edges, guessed, occupancy
+from layoutcheck.synthesis import edges, guessed
 from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.moves import Direct, Move
 from layoutcheck.synthesis.program import each
@@ -87,7 +87,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
     barriers = 0 if shared is None else 2 if wanted.stages == 1 else 1
     code = _code(found, wanted, made, active, barriers)
     staged = 0 if shared is None else shared.size * wanted.stages
-    blocks = occupancy.resident(code.registers, wanted.threads, staged)
+    blocks = resident(code.registers, wanted.threads, staged)
     way, total = way_of(first, wanted), found.counts
     engine, cached = sum(one.wavefronts for one in bulk), counts[0].wavefronts if way == "ca" else 0
     written = _written(found, counts, wanted)
@@ -120,7 +120,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
         blocks=blocks,
         held_bytes=_held(first, wanted) if way == "ld" else read if way == "ca" else 0.0,
-        l1_bytes=occupancy.l1_left(blocks, staged),
+        l1_bytes=l1_left(blocks, staged),
         spilled_bytes=(code.spilled + (code.once / each(wanted) if wanted.divided else 0.0)) * active,
     )
 
@@ -165,3 +165,28 @@ def _held(writer: Move, wanted: Wanted) -> float:
         sectors += len(np.unique(ends // SECTOR_BYTES))
         lines += len(np.unique(ends // LINE_BYTES))
     return lines * LINE_BYTES / (sectors * SECTOR_BYTES) * math.prod(wanted.tile) * size
+
+
+REGISTERS, MOST_WARPS, MOST_BLOCKS = 65536, 64, 32
+"""Of an SM (CUDA programming guide, compute capability 9.0)."""
+L1_BYTES = 256 << 10
+"""Of L1 and shared memory together (the same)."""
+CARVEOUTS_KB = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
+"""What shared memory can have of it (the same)."""
+BLOCK_BYTES = 1024
+"""Of shared memory, which each block has besides its own (the same)."""
+
+
+def resident(registers: float, threads: int, shared_bytes: int) -> int:
+    """Blocks on an SM."""
+    each = math.ceil(registers / 8) * 8 * threads
+    room = (CARVEOUTS_KB[-1] << 10) // (shared_bytes + BLOCK_BYTES)
+    return int(max(1, min(MOST_WARPS * WARP // threads, MOST_BLOCKS, REGISTERS // each, room)))
+
+
+def l1_left(blocks: int, shared_bytes: int) -> float:
+    """Bytes that the shared memory of so many blocks leaves to L1."""
+    if not shared_bytes:
+        return float(L1_BYTES)
+    asked = min(blocks * (shared_bytes + BLOCK_BYTES), CARVEOUTS_KB[-1] << 10)
+    return float(L1_BYTES - next(kb << 10 for kb in CARVEOUTS_KB if kb << 10 >= asked))

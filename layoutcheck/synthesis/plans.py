@@ -22,11 +22,11 @@ from layoutcheck.synthesis.copies import Judged, Step, counted_again, judged
 from layoutcheck.synthesis.demand import Demand, demand
 from layoutcheck.synthesis.pace import pace
 from layoutcheck.synthesis.program import program
-from layoutcheck.synthesis.refusal import lack
 from layoutcheck.synthesis.search import Deadline, Found, Refused, Search, Space, kind_of, space_of
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.tma import Tma
 from layoutcheck.synthesis.wanted import Wanted
+from layoutcheck.synthesis.words import lack
 
 MOST = 8
 """Plans that are judged and returned."""

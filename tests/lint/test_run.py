@@ -13,10 +13,9 @@ import pytest
 from layoutcheck import settings
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
-from layoutcheck.lint.analyse import analyse
+from layoutcheck.lint.analyse import analyse, sites
 from layoutcheck.lint.run import _never_built, lint
 from layoutcheck.lint.shadowed import with_shadowed
-from layoutcheck.lint.sites import sites
 from layoutcheck.lint.source import Source
 from layoutcheck.sources.traced import Trace
 

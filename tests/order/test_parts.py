@@ -18,8 +18,8 @@ from layoutcheck.order import check_module, early, recorder
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import run
 from layoutcheck.order.events import kernels, line_up
-from layoutcheck.order.likeness import likeness
 from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.replays import likeness
 from layoutcheck.order.runs import Cluster, Run, left_over, runs
 from layoutcheck.order.trips import left_out, outline, turning
 from layoutcheck.order.watched import Event, Watched

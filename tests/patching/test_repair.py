@@ -16,13 +16,12 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.outcome import Confirmation
 from layoutcheck.patching.conflicts import FEWER
-from layoutcheck.patching.majors import turned_over
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.repair import _stays, repair
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch
 from layoutcheck.patching.search import Confirm, Proven
 from layoutcheck.patching.state import Edited, State
-from layoutcheck.patching.ways import moves_global, ways
+from layoutcheck.patching.ways import moves_global, turned_over, ways
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import (

@@ -12,8 +12,8 @@ from layoutcheck.patching.edit import apply
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
-from layoutcheck.patching.retiles import retiled
 from layoutcheck.patching.strides import calls_at, respelled
+from layoutcheck.patching.whole import retiled
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFailure

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP, MIDDLE
-from layoutcheck.provenance.dropped import dropped
+from layoutcheck.provenance.contract import dropped
 from layoutcheck.provenance.judged import Names
 from layoutcheck.provenance.products import Execution
 from layoutcheck.provenance.refs import PRODUCT

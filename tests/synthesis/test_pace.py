@@ -9,9 +9,8 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.synthesis.compiled import Compiled, made_of
-from layoutcheck.synthesis.demand import Demand
+from layoutcheck.synthesis.demand import Demand, l1_left, resident
 from layoutcheck.synthesis.guessed import expected
-from layoutcheck.synthesis.occupancy import l1_left, resident
 from layoutcheck.synthesis.pace import H200, pace, pipes
 from layoutcheck.synthesis.plans import Synthesis
 
