@@ -58,10 +58,15 @@ def make_rule(
     module_doc: str | None,
     severity: str,
     find: Callable[[Source], Iterator[Hit]] | None = None,
-    example: Example | None = None,
-    *,
     needs: tuple[str, ...] = (),
+    program: str = "",
+    *example: str,
 ) -> SourceRule:
-    """The rule whose code, name, summary and documentation are in its module's docstring."""
+    """The rule whose code, name, summary and documentation are in its module's docstring.
+
+    `example`: a word of the program, what stands for it where the rule flags it, and where it does not.
+    """
     code, name, summary, doc = heading(module_doc, traced=False)
-    return SourceRule(code, name, severity, summary, doc, example, find, frozenset(needs))
+    word, *both = example or ("",)
+    shown = Example(*(program.replace(word, one) for one in both)) if both else None
+    return SourceRule(code, name, severity, summary, doc, shown, find, frozenset(needs))

@@ -33,7 +33,7 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
-from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.rule import Hit, make_rule
 from layoutcheck.lint.scopes import Call, Scope
 from layoutcheck.lint.source import Source, names_in
 
@@ -167,29 +167,16 @@ def _remainder(test: ast.expr) -> bool:
     )
 
 
+_SOURCE = """
+from cutlass import cute
+from cutlass.cute.runtime import from_dlpack, make_fake_tensor
+
+
+def scale(x, kernel, example):
+    compiled = cute.compile(kernel, from_dlpack(example, assumed_align=16))
+    compiled(from_dlpack(ARGUMENTS))
+"""
+
 RULE = make_rule(
-    __doc__,
-    "note",
-    find,
-    Example(
-        flagged="""
-from cutlass import cute
-from cutlass.cute.runtime import from_dlpack, make_fake_tensor
-
-
-def scale(x, kernel, example):
-    compiled = cute.compile(kernel, from_dlpack(example, assumed_align=16))
-    compiled(from_dlpack(x))
-""",
-        clean="""
-from cutlass import cute
-from cutlass.cute.runtime import from_dlpack, make_fake_tensor
-
-
-def scale(x, kernel, example):
-    compiled = cute.compile(kernel, from_dlpack(example, assumed_align=16))
-    compiled(from_dlpack(x, assumed_align=16))
-""",
-    ),
-    needs=("compile", "make_ptr"),
+    __doc__, "note", find, ("compile", "make_ptr"), _SOURCE, "ARGUMENTS", "x", "x, assumed_align=16"
 )

@@ -27,7 +27,7 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
-from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.rule import Hit, make_rule
 from layoutcheck.lint.scopes import Call, Scope
 from layoutcheck.lint.source import Source
 
@@ -136,10 +136,4 @@ def load(gA: cute.Tensor, sA: cute.Tensor, tiled: cute.TiledCopy):
     cute.copy(atom, tAgA, tAsA, pred=pred)
 """
 
-RULE = make_rule(
-    __doc__,
-    "wrong",
-    find,
-    Example(flagged=_SOURCE.replace("LIMIT", "sA"), clean=_SOURCE.replace("LIMIT", "gA")),
-    needs=("copy",),
-)
+RULE = make_rule(__doc__, "wrong", find, ("copy",), _SOURCE, "LIMIT", "sA", "gA")

@@ -26,7 +26,7 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
-from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.rule import Hit, make_rule
 from layoutcheck.lint.scopes import Call, Scope
 from layoutcheck.lint.source import Source
 from layoutcheck.syntax import argument_of
@@ -128,10 +128,4 @@ def stage(x: cute.Tensor):
     cute.autovec_copy(x, tile)
 """
 
-RULE = make_rule(
-    __doc__,
-    "slow",
-    find,
-    Example(flagged=_SOURCE.replace("BASE", "3"), clean=_SOURCE.replace("BASE", "4")),
-    needs=("make_swizzle",),
-)
+RULE = make_rule(__doc__, "slow", find, ("make_swizzle",), _SOURCE, "BASE", "3", "4")

@@ -29,7 +29,7 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
-from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.rule import Hit, make_rule
 from layoutcheck.lint.scopes import Scope
 from layoutcheck.lint.source import Source
 
@@ -90,12 +90,4 @@ def load(atom: cute.CopyAtom, gA: cute.Tensor, sA: cute.Tensor, barrier: cute.Po
         cute.copy(atom, tAgA, tAsA, tma_bar_ptr=barrier)
 """
 
-RULE = make_rule(
-    __doc__,
-    "wrong",
-    find,
-    Example(
-        flagged=_SOURCE.replace("CONDITION", "tidx == 0"), clean=_SOURCE.replace("CONDITION", "warp_idx == 0")
-    ),
-    needs=("copy",),
-)
+RULE = make_rule(__doc__, "wrong", find, ("copy",), _SOURCE, "CONDITION", "tidx == 0", "warp_idx == 0")

@@ -27,7 +27,7 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
-from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.rule import Hit, make_rule
 from layoutcheck.lint.scopes import Call
 from layoutcheck.lint.source import Source
 
@@ -109,9 +109,9 @@ RULE = make_rule(
     __doc__,
     "unknown",
     find,
-    Example(
-        flagged=_SOURCE.replace("LAYOUT", "(rows, columns)"),
-        clean=_SOURCE.replace("LAYOUT", "(rows, columns), stride=x.stride"),
-    ),
-    needs=("make_tensor",),
+    ("make_tensor",),
+    _SOURCE,
+    "LAYOUT",
+    "(rows, columns)",
+    "(rows, columns), stride=x.stride",
 )

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
 from layoutcheck.lint.finding import Edit
-from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.rule import Hit, make_rule
 from layoutcheck.lint.source import Source
 from layoutcheck.syntax import argument_of
 
@@ -83,9 +83,5 @@ atom = cute.make_copy_atom(
 """
 
 RULE = make_rule(
-    __doc__,
-    "rejected",
-    find,
-    Example(flagged=_SOURCE.replace("MODE", "GLOBAL"), clean=_SOURCE.replace("MODE", "ALWAYS")),
-    needs=("make_copy_atom", "CopyAtom"),
+    __doc__, "rejected", find, ("make_copy_atom", "CopyAtom"), _SOURCE, "MODE", "GLOBAL", "ALWAYS"
 )

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
 from layoutcheck.lint.finding import Edit
-from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.rule import Hit, make_rule
 from layoutcheck.lint.scopes import Call, Scope
 from layoutcheck.lint.source import Source
 
@@ -141,8 +141,9 @@ RULE = make_rule(
     __doc__,
     "note",
     find,
-    Example(
-        flagged=_SOURCE.replace("ARGUMENTS", "x"), clean=_SOURCE.replace("ARGUMENTS", "x, assumed_align=16")
-    ),
-    needs=("from_dlpack", "mark_compact_shape_dynamic"),
+    ("from_dlpack", "mark_compact_shape_dynamic"),
+    _SOURCE,
+    "ARGUMENTS",
+    "x",
+    "x, assumed_align=16",
 )

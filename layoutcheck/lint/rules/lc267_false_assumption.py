@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from math import gcd
 
 from layoutcheck.lint import resolve
-from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.rule import Hit, make_rule
 from layoutcheck.lint.scopes import Scope
 from layoutcheck.lint.source import Source
 
@@ -76,10 +76,4 @@ def offset(row: cute.Int32):
     return cute.assume(row * 64 + 4, divby=DIVISOR)
 """
 
-RULE = make_rule(
-    __doc__,
-    "wrong",
-    find,
-    Example(flagged=_SOURCE.replace("DIVISOR", "8"), clean=_SOURCE.replace("DIVISOR", "4")),
-    needs=("assume",),
-)
+RULE = make_rule(__doc__, "wrong", find, ("assume",), _SOURCE, "DIVISOR", "8", "4")
