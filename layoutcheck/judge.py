@@ -27,7 +27,7 @@ def judge(copy: Copy | Analysis, *, assumptions: tuple[str, ...] = (), subject: 
     def fixes() -> tuple[tuple[Fix, ...], str | None]:
         if report.verdict not in NEEDY:
             return propose(report)
-        from layoutcheck.synthesis.fix import with_synthesized  # a search, whose import takes a while
+        from layoutcheck.synthesis.optimum import with_synthesized  # a search, whose import takes a while
 
         return with_synthesized(report, propose(report))
 

@@ -16,12 +16,12 @@ from typing import NamedTuple
 from layoutcheck.catalogue import (
     answering,
     calls,
-    conditions,
     counts,
     demands,
     evidence,
     folding,
     frames,
+    guards,
     laws,
     libraries,
     matching,
@@ -234,7 +234,7 @@ def _of_library(statement: libraries.Statement, library: str, folded: str) -> An
         if said.asked
         else demand.helps
         if demand
-        else conditions.met_by(said.condition)
+        else guards.met_by(said.condition)
     )
     traceback = frames.find(folded)
     calls = traceback.place if traceback else ""

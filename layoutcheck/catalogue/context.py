@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from layoutcheck.algebra import composition, parse_layout
-from layoutcheck.catalogue import conditions, cpp_types, devices, results
+from layoutcheck.catalogue import cpp_types, devices, guards, results
 from layoutcheck.errors import InputError
 
 _COMPOSITION = re.compile(
@@ -137,7 +137,7 @@ def asserted(folded: str) -> tuple[str, ...]:
     if found is None:
         return ()
     said = f", that is: {found['said']}" if found["said"] else ""
-    words = conditions.in_words(found["condition"]) or found["condition"]
+    words = guards.in_words(found["condition"]) or found["condition"]
     return (f"what has to hold, and does not: {words}{said}",)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from layoutcheck.catalogue import cuda_codes
+from layoutcheck.catalogue import rows
 from layoutcheck.catalogue.literals import Words
 from layoutcheck.catalogue.rows import SENTENCES, Row
 
@@ -60,7 +60,7 @@ def known(row: Row) -> Known:
     given = {key: value for key, _, value in (trait.partition(" ") for trait in traits)}
     words, (codes, _, names) = row.field("pattern"), row.field("codes").partition(" | ")
     numbers = tuple(map(int, codes.split()))
-    words = cuda_codes.any_of(names.split(), words, numbers) if numbers else words
+    words = rows.any_of(names.split(), words, numbers) if numbers else words
     return Known(
         row.name,
         Words(words),

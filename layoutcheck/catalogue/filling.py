@@ -10,9 +10,7 @@ from collections.abc import Callable
 
 from layoutcheck.catalogue import (
     asserted,
-    coded,
     codes,
-    conditions,
     context,
     cpp_conditions,
     cpp_types,
@@ -20,7 +18,6 @@ from layoutcheck.catalogue import (
     demands,
     devices,
     dsl_names,
-    dsl_objects,
     folding,
     guards,
     installed,
@@ -94,24 +91,24 @@ def _moved(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Why a name is not there: by what is known of it."""
     absent = any(one.startswith(dsl_names.NEVER) for one in facts)
     method = absent and any(_METHOD.match(one) for one in facts)
-    listed = any(dsl_objects.LISTED in one for one in facts)
+    listed = any(dsl_names.LISTED in one for one in facts)
     package = any(one.startswith(dsl_names.CUDA13) for one in facts)
     why, do = (
-        dsl_objects.OTHER_PACKAGE
+        dsl_names.OTHER_PACKAGE
         if package
-        else dsl_objects.OTHER_MODULE
+        else dsl_names.OTHER_MODULE
         if listed
-        else dsl_objects.METHOD
+        else dsl_names.METHOD
         if method
-        else dsl_objects.NO_VERSION
+        else dsl_names.NO_VERSION
         if absent
-        else dsl_objects.OTHER_VERSION
+        else dsl_names.OTHER_VERSION
     )
     return {"why": why, "do": do}
 
 
 def _of_code(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
-    return {"cause": coded.cause(groups["code"])}
+    return {"cause": codes.cause(groups["code"])}
 
 
 def _of_code_alone(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
@@ -121,7 +118,7 @@ def _of_code_alone(groups: Groups, facts: tuple[str, ...], folded: str) -> Group
         "code": code,
         "meaning": told.said if told else "",
         "fix": told.helps if told else fix(code),
-        "family": coded.cause(code),
+        "family": codes.cause(code),
     }
 
 
@@ -213,7 +210,7 @@ def _of_step(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
         told = demands.LOWERING if _LOWERS.search(stop.said) else demands.REFUSED
         stop = stop._replace(cause=told.cause, help=told.helps)
     condition = _MESSAGE.sub("", stop.said) if "condition" in groups else ""
-    words = conditions.in_words(condition) if '"' not in condition and condition != "false" else ""
+    words = guards.in_words(condition) if '"' not in condition and condition != "false" else ""
     if words and stop.cause == demands.INNER.cause:
         stop = stop._replace(cause=f"It must hold that {words}; here it does not. {stop.cause}")
     tool = f"another project's MLIR compiler (its dialect is {dialect[1]})" if dialect else "a compiler"
@@ -250,10 +247,10 @@ def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
     condition = next((groups[name] for name in _CONDITIONS if name in groups), "")
     plain = condition.strip("'\"` ").removesuffix(" is false")
     found = demands.demand(groups.get("said") or plain) or demands.demand(plain)
-    words = conditions.in_words(plain)
+    words = guards.in_words(plain)
     words = "" if found is demands.DIFFERS else words
     cause = f"It must hold that {words}; here it does not." if words else found.cause if found else _FALSE
-    helps = conditions.met_by(plain) if words or _CODE.search(plain) else ""
+    helps = guards.met_by(plain) if words or _CODE.search(plain) else ""
     return _told(
         cause, helps or (found.helps if found else "Print the operands of the condition before the call")
     )
@@ -300,7 +297,7 @@ def broken(folded: str) -> str:
     condition = _condition(folded)
     if re.search(r"\bdependent_false|\balways_false|^(?:false|0)$", condition):
         return _NO_CASE
-    words, tree, reduced = conditions.in_words(condition), guards.read(condition), _REDUCED.search(folded)
+    words, tree, reduced = guards.in_words(condition), guards.read(condition), _REDUCED.search(folded)
     here = asserted.given(tree, folded) if tree and words else []
     here += [f"it is {reduced['values']}"] if reduced else []
     told = f"{HERE}{' and '.join(here)}." if here else "; for these template arguments it does not."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from layoutcheck.catalogue import conditions, demands, origin, owners, steps
+from layoutcheck.catalogue import demands, guards, origin, owners, steps
 from layoutcheck.catalogue.origin import Origin
 
 _ASSERTED = re.compile(
@@ -189,7 +189,7 @@ def _meaning(said: str, condition: str, kind: str, compiles: bool = False) -> tu
 
     `compiles` says that a compiler of kernels raises it.
     """
-    words = conditions.in_words(condition)
+    words = guards.in_words(condition)
     message = said.partition(": ")[2] if kind and said.startswith(kind) else said
     told = condition if said == f"{condition} is false" else message
     found = steps.meaning(told) if compiles else demands.demand(told)
@@ -197,5 +197,5 @@ def _meaning(said: str, condition: str, kind: str, compiles: bool = False) -> tu
         (found.cause, found.helps) if found else demands.EXCEPTIONS.get(kind.rpartition(".")[2], ("", ""))
     )
     if words and not (found and (found is demands.DIFFERS or _BARE_NAME.fullmatch(words))):
-        why, helps = f"It must hold that {words}; here it does not.", conditions.met_by(condition) or helps
+        why, helps = f"It must hold that {words}; here it does not.", guards.met_by(condition) or helps
     return why, helps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from layoutcheck.catalogue import dsl_names, dsl_objects, installed, tables
+from layoutcheck.catalogue import dsl_names, installed, tables
 from layoutcheck.catalogue.entry import Known
 
 _MOST_SIGNATURES = 3
@@ -41,31 +41,31 @@ def of_names(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
         signatures = [one for one in signatures if one.startswith(f"{owner}.")] or sorted(
             signatures, key=lambda one: not one.startswith(owner)
         )
-    signatures = [] if name in dsl_objects.OF_VALUES else signatures
+    signatures = [] if name in dsl_names.OF_VALUES else signatures
     facts = [f"the installed DSL has {one}" for one in signatures[:_MOST_SIGNATURES]]
     if not facts and entry.name == "dsl.api-moved" and name.isidentifier():
-        facts = [f"{dsl_objects.LISTED} {name} in {module}" for module in installed.listed(name)]
+        facts = [f"{dsl_names.LISTED} {name} in {module}" for module in installed.listed(name)]
     members = installed.members(owner) if owner and entry.name != "dsl.call" else ()
     if members:
         facts.append(f"{owner} has {', '.join(members)}")
     alike = installed.near(name) if not facts and name[:1].isalpha() else None
-    if dsl_objects.space(name) and (alike is None or dsl_objects.space(alike) != dsl_objects.space(name)):
+    if dsl_names.space(name) and (alike is None or dsl_names.space(alike) != dsl_names.space(name)):
         facts += _of_space(name, alike)
         alike = None
     facts = [
         *_of_versions(groups),
         *facts,
-        *(dsl_objects.TYPES[one] for one in _types(groups) if one in dsl_objects.TYPES),
+        *(dsl_names.TYPES[one] for one in _types(groups) if one in dsl_names.TYPES),
     ]
     return tuple(facts) + ((f"the installed DSL has {alike}",) if alike else ())
 
 
 def _of_space(name: str, alike: str | None) -> list[str]:
     """What gives memory of the space that a missing name speaks of, and what the name that is written alike would give."""
-    other = dsl_objects.space(alike) if alike else ""
+    other = dsl_names.space(alike) if alike else ""
     wrong = f"{alike}, which is written alike, gives {other} memory: another program" if other else ""
     return [
-        f"{dsl_objects.space(name)} memory is given by {dsl_objects.given_by(name)}",
+        f"{dsl_names.space(name)} memory is given by {dsl_names.given_by(name)}",
         *([wrong] if wrong else []),
     ]
 

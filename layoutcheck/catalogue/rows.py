@@ -3,6 +3,9 @@
 A row is a block of lines, apart from the next by an empty one. Its first line is `[name] traits`, where it has a name; each of
 the others is `field: value`, and goes on in lines that begin with two spaces. A line that begins with `#` is a comment.
 `{TRACE}` is the sentence of that name in `sentences.txt`, `{CODES 716 74}` the pattern of these numbers of CUDA.
+
+A text prints an error of CUDA by number or name: those of cudaError_t and CUresult (CUDA 13 runtime and driver API). It holds
+"cudaErrorTensorMemoryLeak", "CUDA_ERROR_TENSOR_MEMORY_LEAK", "CUDA error 721" or "tensor memory not completely freed".
 """
 
 from __future__ import annotations
@@ -11,8 +14,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-
-from layoutcheck.catalogue import cuda_codes
 
 _HERE = Path(__file__).parent
 _NAMED = re.compile(r"\{([A-Z]+)((?: [0-9]+)*)\}")
@@ -54,7 +55,7 @@ def about(path: str) -> str:
 
 
 def _sentence(found: re.Match[str]) -> str:
-    return cuda_codes.alone(*map(int, found[2].split())) if found[2] else SENTENCES[found[1]]
+    return alone(*map(int, found[2].split())) if found[2] else SENTENCES[found[1]]
 
 
 def _sentences() -> dict[str, str]:
@@ -63,3 +64,19 @@ def _sentences() -> dict[str, str]:
 
 
 SENTENCES = _sentences()
+
+
+_PREFIX = r"(?:\bCUresult[ (:=.]{1,3}|\bcu(?:da)?[A-Z]\w+ (?:failed|returned)(?: with)?(?: error)?(?: code)?:? |CUDA (?:runtime |driver )?error(?: code)?[: #=]{1,3}|invalid error code \(|\(error-code |(?-i:(?<!compilation)[( ]error |error code ?[=:] ?)(?:CU:)?|CUDA_ERROR_UNKNOWN \((?:error )?code:? ?)"
+
+
+def alone(*numbers: int) -> str:
+    """The pattern of these numbers where a text prints them alone: "CUDA error 9 at k.cu:604", "(error 912)"."""
+    return _PREFIX + "(?:" + "|".join(map(str, numbers)) + r")\b(?!\.[0-9])"
+
+
+def any_of(names: list[str], words: str, numbers: tuple[int, ...]) -> str:
+    """The pattern of some errors: names of the runtime, by their beginning ("PeerAccess"), words, and numbers."""
+    driver = [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one).upper() for one in names]
+    # A wrapper that does not know a code calls it UNKNOWN, and prints its number behind.
+    code = rf"cudaError(?:{'|'.join(names)})\w*|CUDA_ERROR_(?:{'|'.join(driver)})\w*(?! \((?:error )?code:? ?(?!999))"
+    return "|".join([f"(?P<code>{code})", *([f"(?P<words>{words})"] if words else []), alone(*numbers)])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from layoutcheck.catalogue import (
     answering,
-    coded,
+    codes,
     demands,
     evidence,
     figures,
@@ -80,7 +80,7 @@ def of_statement(world: str, text: str, folded: str, place: str | None) -> Answe
     statement = statement or (None if world == origin.LIBRARY else raised.in_lines(told(text)))
     if statement:
         return _of_statement(statement, folded, place)
-    uncoded = None if others else coded.find(folded)
+    uncoded = None if others else codes.find(folded)
     parts = _of_code(uncoded) if uncoded else {}
     return answering.of_parts(answering.CODED, parts, uncoded.said, folded, place) if uncoded else None
 
@@ -135,10 +135,10 @@ def _verified(folded: str) -> str | None:
     return None
 
 
-def _of_code(found: coded.Coded) -> dict[str, str]:
+def _of_code(found: codes.Coded) -> dict[str, str]:
     """The parts of the answer to a coded error whose text lacks its code."""
     fix = found.fix or filling.fix(found.code)
-    return {**found._asdict(), "fix": fix, "cause": coded.cause(found.code)}
+    return {**found._asdict(), "fix": fix, "cause": codes.cause(found.code)}
 
 
 def when(statement: raised.Raised) -> str:

@@ -24,13 +24,12 @@ from layoutcheck.dsl.lowered.calls import numbers_of
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.errors import InputError
 from layoutcheck.order.between import TITLE, between_blocks
-from layoutcheck.order.boxes import outside_boxes
+from layoutcheck.order.boxes import loaded_again, outside_boxes
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.crowded import crowded
 from layoutcheck.order.early import begins_early
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.lanes import lanes_apart
-from layoutcheck.order.loaded_again import loaded_again
 from layoutcheck.order.never_read import never_read
 from layoutcheck.order.never_written import never_written
 from layoutcheck.order.other_blocks import other_blocks

@@ -10,7 +10,7 @@ import numpy as np
 
 from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP
 from layoutcheck.machine.cost import SMS, Counts
-from layoutcheck.synthesis import edges, guessed
+from layoutcheck.synthesis import compiled, edges
 from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.moves import Direct, Move
 from layoutcheck.synthesis.program import each
@@ -81,7 +81,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
     """Of a plan, with what the compiler made of its program; without, with what it is expected to."""
     shared, moves = found.shared, found.moves
     first, last = moves[0], moves[-1]
-    active = max((guessed.active(move, wanted) for move in moves), default=wanted.threads)
+    active = max((compiled.active(move, wanted) for move in moves), default=wanted.threads)
     counts = [move.least if shared is None else move.counts(shared) for move in moves]
     bulk = [one for move, one in zip(moves, counts, strict=True) if isinstance(move, Tma)]
     barriers = 0 if shared is None else 2 if wanted.stages == 1 else 1
@@ -115,7 +115,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         waited_for=waits or wanted.stages == 1,
         divided=wanted.divided,
         ahead=ahead,
-        rounds=guessed.rounds_of(code, first, active, wanted) if way == "ld" else 1.0,
+        rounds=compiled.rounds_of(code, first, active, wanted) if way == "ld" else 1.0,
         barriers=barriers,
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
         blocks=blocks,
@@ -128,7 +128,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
 def _code(found: Found, wanted: Wanted, made: Compiled | None, active: int, barriers: int) -> Compiled:
     """Registers and instructions of a thread for a tile."""
     if made is None or made.cycles is None:
-        guess = guessed.expected(found, wanted)
+        guess = compiled.expected(found, wanted)
         return guess if made is None else guess._replace(registers=made.registers)
     return made.of_a_tile(barriers, math.prod(wanted.tile) / active * wanted.src.element_bytes)
 
@@ -157,7 +157,7 @@ def way_of(writer: Move, wanted: Wanted) -> str:
 def _held(writer: Move, wanted: Wanted) -> float:
     """Bytes of the lines that the loads of a tile hold, by its first accesses."""
     assert isinstance(writer, (Threads, Direct))
-    outer, mode = guessed.loaded(writer)
+    outer, mode = compiled.loaded(writer)
     assert outer is not None
     size, sectors, lines = outer.tile.element_bytes, 0, 0
     for row in outer.addresses(writer.deal.accesses(mode)[:8]):

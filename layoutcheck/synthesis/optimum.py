@@ -3,6 +3,8 @@
 Source and destination stay as they are, or the shared tile gets another layout with the same contiguous
 mode. Only copies of threads from global to shared memory are looked at: their threads and values are free,
 where those of registers follow from who uses the registers.
+
+`with_synthesized`: the last fix of `explain`, such a way where no other fix is as quick.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from layoutcheck.algebra.inttuple import flatten, is_static, product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.check import Fix, Report
 from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
@@ -23,6 +26,8 @@ from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.errors import InputError
+from layoutcheck.fixes import faster
+from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP, parse_arch
 from layoutcheck.machine.cost import Counts, predicted_time
 from layoutcheck.synthesis.candidates import writers
@@ -269,3 +274,26 @@ def _counts(copy: Copy) -> tuple[Counts, int] | None:
     if cost is None or not isinstance(elements, int):
         return None
     return cost.counts, elements * tiling.src.dtype.bits // BYTE
+
+
+STRATEGY = "synthesize"
+
+
+def with_synthesized(
+    report: Report, found: tuple[tuple[Fix, ...], str | None]
+) -> tuple[tuple[Fix, ...], str | None]:
+    """The fixes and the obstacle, with the synthesised fix after the others.
+
+    The search proposes it; `check` judges its copies again, as those of every fix.
+    """
+    fixes, _ = found
+    for best in kept(report.copy):
+        draft = Draft(
+            STRATEGY,
+            f"copy by other threads and values: {best.title}",
+            statements(best.found, best.steps, best.wanted, False),
+            tuple(step.copy for step in best.steps),
+        )
+        last = faster(draft, best.least, report, fixes)
+        return found if last is None else ((*fixes, last), None)
+    return found

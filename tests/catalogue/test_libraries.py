@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import checks, libraries
+from layoutcheck.catalogue import libraries, raising
 from layoutcheck.cli import run
 
 PYTHON = '''
@@ -135,13 +135,13 @@ def test_an_installed_library_is_read_without_an_import(
 
 def test_the_parts_of_a_check_are_read() -> None:
     condition, template, holes, line = "a < b", ["b is ", None, ", a is ", None], ["b", "a"], 2
-    (found,) = checks.read('\nTORCH_CHECK(a < b, "b is ", b,\n  ", a is ", a);')
+    (found,) = raising.read('\nTORCH_CHECK(a < b, "b is ", b,\n  ", a is ", a);')
     assert (found.condition, found.template, found.holes, found.line) == (condition, template, holes, line)
-    (found,) = checks.read('CHECK_GE(x, f(1, 2)) << "too small: " << x << "!";')
+    (found,) = raising.read('CHECK_GE(x, f(1, 2)) << "too small: " << x << "!";')
     assert found.condition == "x >= f(1, 2)" and found.template == ["too small: ", None, "!"]
-    (found,) = checks.read('assert(0); MY_ASSERT(ok(a, "x") && "it must be so", __FILE__);')
+    (found,) = raising.read('assert(0); MY_ASSERT(ok(a, "x") && "it must be so", __FILE__);')
     assert found.condition == 'ok(a, "x")'
-    assert checks.read("CHECK(a);  CHECK(a") == []
+    assert raising.read("CHECK(a);  CHECK(a") == []
 
 
 def test_a_static_assertion_is_found_in_a_checkout_of_cutlass(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.catalogue import answers, conditions, demands, filling, frames, origin, tables, telling
+from layoutcheck.catalogue import answers, demands, filling, frames, guards, origin, tables, telling
 from layoutcheck.errors import InputError
 from layoutcheck.sources.diagnostics import read_errors
 
@@ -48,7 +48,7 @@ from layoutcheck.sources.diagnostics import read_errors
     ],
 )
 def test_a_condition_in_words(condition: str, words: str) -> None:
-    assert conditions.in_words(condition) == words
+    assert guards.in_words(condition) == words
 
 
 _HEADER = "/opt/cutlass/include/cute/algorithm/gemm.hpp"
@@ -87,7 +87,7 @@ def test_every_way_to_fill_a_row_is_used_and_none_is_missing() -> None:
     ],
 )
 def test_what_makes_a_condition_hold(condition: str, part: str) -> None:
-    helps = conditions.met_by(condition)
+    helps = guards.met_by(condition)
     assert part in helps and bool(part) == bool(helps)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import ENTRIES, answers, coded, installed, operand_types, raising, reasons
+from layoutcheck.catalogue import ENTRIES, answers, installed, operand_types, raising, reasons
 from layoutcheck.catalogue.guards import Guard
 from layoutcheck.catalogue.literals import plain
 from layoutcheck.cli import run
@@ -152,7 +152,7 @@ def test_a_coded_message_may_name_two_classes_with_their_modules() -> None:
 def test_nearly_every_code_has_a_family() -> None:
     codes = list(installed.coded())
     assert len(codes) > 150
-    assert sum(bool(coded.cause(code)) for code in codes) > 0.95 * len(codes)
+    assert sum(bool(codes.cause(code)) for code in codes) > 0.95 * len(codes)
 
 
 VERIFIERS = {

@@ -11,7 +11,7 @@ from layoutcheck.linting import linted
 from layoutcheck.patching.edit import apply
 from layoutcheck.patching.instead import in_its_place
 from layoutcheck.patching.program import Program
-from layoutcheck.patching.registers import held, torn
+from layoutcheck.patching.state import held, torn
 from layoutcheck.sources.traced import Distinct, Frame, TracedCopy
 from layoutcheck.tracing import Script, repaired
 from tests.patching.broken import staged

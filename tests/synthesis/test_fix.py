@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import layoutcheck as lc
 from layoutcheck.judge import judge
-from layoutcheck.synthesis.fix import STRATEGY
+from layoutcheck.synthesis.optimum import STRATEGY
 from tests.fixes.replay import made_by
 
 TILE = {"dtype": "bf16", "dst_space": "smem", "thr": "(16,8):(8,1)", "val": "(1,8)"}

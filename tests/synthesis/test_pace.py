@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 import layoutcheck as lc
-from layoutcheck.synthesis.compiled import Compiled, made_of
+from layoutcheck.synthesis.compiled import Compiled, expected, made_of
 from layoutcheck.synthesis.demand import Demand, l1_left, resident
-from layoutcheck.synthesis.guessed import expected
 from layoutcheck.synthesis.pace import H200, pace, pipes
 from layoutcheck.synthesis.plans import Synthesis
 
