@@ -38,10 +38,8 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         )
     return (
         f"{line(places[1])} {_uses(places[1])} that {line(places[0])} initialises, with no barrier between",
-        (
-            f"{does(places[0])}; {does(places[1])}. Missing: mbarrier_init_fence() and sync_threads() after "
-            f"{line(places[0])} and before {line(places[1])}."
-        ),
+        f"{does(places[0])}; {does(places[1])}. Missing: mbarrier_init_fence() and sync_threads() after "
+        f"{line(places[0])} and before {line(places[1])}.",
     )
 
 

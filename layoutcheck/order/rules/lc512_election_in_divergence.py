@@ -26,10 +26,8 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     facts = problem.facts
     return (
         f"{line(places[0])} elects a lane of the warp, but only {facts['lanes']} of {facts['all']} lanes arrive",
-        (
-            f"{does(places[0])}: elect.sync waits for all {facts['all']} lanes of the warp, and lanes {facts['missing']} wait "
-            "elsewhere. A TMA copy elects its lane itself: take it out of elect_one()."
-        ),
+        f"{does(places[0])}: elect.sync waits for all {facts['all']} lanes of the warp, and lanes {facts['missing']} wait "
+        "elsewhere. A TMA copy elects its lane itself: take it out of elect_one().",
     )
 
 

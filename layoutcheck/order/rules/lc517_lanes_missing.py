@@ -29,10 +29,8 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     facts = problem.facts
     return (
         f"{line(places[0])} waits for {facts['all']} lanes of the warp, but only {facts['lanes']} arrive",
-        (
-            f"{does(places[0])}, which waits for {facts['all']} lanes. Lanes {facts['missing']} of its warp do not come: "
-            f"{does(places[1])}. The kernel hangs. Missing: the mask of the lanes that come, or the instruction outside of the branch."
-        ),
+        f"{does(places[0])}, which waits for {facts['all']} lanes. Lanes {facts['missing']} of its warp do not come: "
+        f"{does(places[1])}. The kernel hangs. Missing: the mask of the lanes that come, or the instruction outside of the branch.",
     )
 
 

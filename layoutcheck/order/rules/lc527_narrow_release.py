@@ -30,10 +30,8 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     first, second, arrival = places[0], places[1], places[2]
     return (
         f"{line(second)} {second.what} what another block {first.what} at {line(first)}, released to that block only",
-        (
-            f"{two(problem, places)} Only {line(arrival)} orders them, an arrival whose scope is its own block. "
-            "Missing: a fence or an arrival at the scope of the cluster."
-        ),
+        f"{two(problem, places)} Only {line(arrival)} orders them, an arrival whose scope is its own block. "
+        "Missing: a fence or an arrival at the scope of the cluster.",
     )
 
 

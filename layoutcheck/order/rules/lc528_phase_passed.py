@@ -29,10 +29,8 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     ends = f"{does(other)} ends" if len(places) > 1 else "other warps end"
     return (
         f"{line(wait)} {wait.what} that goes on without it, and may come to a later phase",
-        (
-            f"{does(wait)}, for the end of a phase of parity {facts['parity']}. Without waiting for it, {ends} phase "
-            f"{int(facts['phase']) - 1}: a later wait of that parity is for the end of phase {facts['phase']}."
-        ),
+        f"{does(wait)}, for the end of a phase of parity {facts['parity']}. Without waiting for it, {ends} phase "
+        f"{int(facts['phase']) - 1}: a later wait of that parity is for the end of phase {facts['phase']}.",
     )
 
 

@@ -35,10 +35,8 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         )
     return (
         f"{line(place)} {place.what}, but not in every warp of the warpgroup",
-        (
-            f"{does(place)}. Of the {facts['of']} warps of warpgroup {facts['group']}, these do not: {facts['lacking']}. "
-            f"Missing: the same setmaxregister_decrease or setmaxregister_increase in them."
-        ),
+        f"{does(place)}. Of the {facts['of']} warps of warpgroup {facts['group']}, these do not: {facts['lacking']}. "
+        f"Missing: the same setmaxregister_decrease or setmaxregister_increase in them.",
     )
 
 

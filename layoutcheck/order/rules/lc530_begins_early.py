@@ -34,17 +34,13 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     if problem.kind == "reads-early":
         return (
             f"{line(early)} {early.what} before griddepcontrol_wait() what the kernel in front {places[0].what}",
-            (
-                f"{does(early)}, and {does(places[0])}, in a kernel that is launched before: both access one tensor. "
-                f"The launch allows this kernel to begin early (use_pdl). Missing: griddepcontrol_wait() before {line(early)}."
-            ),
+            f"{does(early)}, and {does(places[0])}, in a kernel that is launched before: both access one tensor. "
+            f"The launch allows this kernel to begin early (use_pdl). Missing: griddepcontrol_wait() before {line(early)}.",
         )
     return (
         f"{line(early)} {early.what} what the kernel before this one may still write",
-        (
-            f"{does(early)}. The launch allows this kernel to begin early (use_pdl), and no thread of it waits. "
-            "Missing: griddepcontrol_wait() before it."
-        ),
+        f"{does(early)}. The launch allows this kernel to begin early (use_pdl), and no thread of it waits. "
+        "Missing: griddepcontrol_wait() before it.",
     )
 
 

@@ -26,10 +26,8 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     place = places[0]
     return (
         f"{line(place)} {place.what} the same bytes in every turn of its loop",
-        (
-            f"Thread {place.thread} {place.what} from one place in all {problem.facts['turns']} turns, while another load of "
-            "the loop moves on, and the tensor has more. Check the index of its source."
-        ),
+        f"Thread {place.thread} {place.what} from one place in all {problem.facts['turns']} turns, while another load of "
+        "the loop moves on, and the tensor has more. Check the index of its source.",
     )
 
 

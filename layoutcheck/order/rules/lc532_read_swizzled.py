@@ -29,11 +29,9 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     seen, mapped = (problem.facts.get(name, "no swizzle") for name in ("seen", "mapped"))
     return (
         f"{line(places[0])} {places[0].what} a tile that TMA has written through another swizzle",
-        (
-            f"{does(places[0])}, through {seen}; the tensor map of the tile has {mapped}. "
-            f"{many(int(problem.facts['threads']), 'thread gets', 'threads get')} another element than the one that "
-            f"{'it asks' if problem.facts['threads'] == 1 else 'they ask'} for."
-        ),
+        f"{does(places[0])}, through {seen}; the tensor map of the tile has {mapped}. "
+        f"{many(int(problem.facts['threads']), 'thread gets', 'threads get')} another element than the one that "
+        f"{'it asks' if problem.facts['threads'] == 1 else 'they ask'} for.",
     )
 
 

@@ -26,10 +26,8 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     facts = problem.facts
     return (
         f"{line(places[0])} shuffles from a lane that does not execute it",
-        (
-            f"{does(places[0])}: lane {facts['lane']} reads the value of lane {facts['source']}, but lanes {facts['missing']} do "
-            "not execute the shuffle. Missing: the shuffle outside of the branch, or a group of lanes that all take it."
-        ),
+        f"{does(places[0])}: lane {facts['lane']} reads the value of lane {facts['source']}, but lanes {facts['missing']} do "
+        "not execute the shuffle. Missing: the shuffle outside of the branch, or a group of lanes that all take it.",
     )
 
 
