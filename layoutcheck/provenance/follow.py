@@ -26,36 +26,9 @@ from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.recorder import Recorder
 from layoutcheck.order.watched import Watched
-from layoutcheck.provenance.accesses import (
-    atomic,
-    bulk,
-    carried,
-    counted,
-    cp_async,
-    ldmatrix,
-    load,
-    load_number,
-    lost,
-    shuffle,
-    stmatrix,
-    store,
-    taking,
-    tma,
-)
+from layoutcheck.provenance import accesses, matrix
 from layoutcheck.provenance.carry import is_masked
 from layoutcheck.provenance.deeds import Followed
-from layoutcheck.provenance.matrix import (
-    TENSOR_MEMORY,
-    accumulator_count,
-    is_product,
-    is_tcgen05,
-    is_wgmma,
-    mma,
-    scale_of,
-    tcgen05,
-    tensor_memory,
-    wgmma,
-)
 from layoutcheck.provenance.tracker import FLOAT, TooMuch, Tracker
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
@@ -70,7 +43,7 @@ _FOLLOWED = frozenset(
     ("llvm.store", "nvvm.stmatrix", "nvvm.cp.async.shared.global", "nvvm.atomicrmw", "llvm.atomicrmw",
      "nvvm.tcgen05.alloc", "nvvm.clusterlaunchcontrol.try.cancel", TENSOR_LOAD, *BULK)
 )  # fmt: skip
-_DATA = frozenset((*TENSOR_MEMORY, "llvm.alloca", "nvvm.load.ext", "nvvm.ldmatrix", "nvvm.mma.sync"))
+_DATA = frozenset((*matrix.TENSOR_MEMORY, "llvm.alloca", "nvvm.load.ext", "nvvm.ldmatrix", "nvvm.mma.sync"))
 _MOVES = CARRIERS | _DATA | {"llvm.load", "llvm.store", "nvvm.stmatrix"}
 
 
@@ -78,7 +51,7 @@ def products_of(kernel: WatchedKernel) -> WatchedKernel:
     """The kernel with its warp-level products as events."""
     found = dict(kernel.meanings)
     for op in kernel.operation.walk():
-        if op.name == "nvvm.mma.sync" or op.name in TENSOR_MEMORY:
+        if op.name == "nvvm.mma.sync" or op.name in matrix.TENSOR_MEMORY:
             found[op] = Meaning(MMA, op=op)
     return replace(kernel, meanings=found)
 
@@ -103,7 +76,7 @@ class _Steps:
         roots: Any = [
             (op, op.operands, [])
             for op in every
-            if op.operands and (is_memory(op) or op.name == "nvvm.mma.sync" or is_wgmma(op))
+            if op.operands and (is_memory(op) or op.name == "nvvm.mma.sync" or matrix.is_wgmma(op))
         ]
         roots += [(op, m.needs, []) for op, m in kernel.meanings.items()]
         machine, flow = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
@@ -163,10 +136,11 @@ def _addresses(kernel: WatchedKernel) -> set[SsaValue]:
     """The values that addresses, conditions and descriptors rest on: they stay numbers."""
     roots: list[Any] = [(op, m.needs, []) for op, m in kernel.meanings.items()]
     for op in kernel.operation.walk():
-        if is_wgmma(op):
-            rest = op.operands[accumulator_count(op) :]
-            roots.append((op, [v for v in rest if v.type == "i64" or v.type == "i1"] + scale_of(op), []))
-        elif op.name in (TENSOR_LOAD, *TENSOR_STORES, *BULK) or is_tcgen05(op):
+        if matrix.is_wgmma(op):
+            rest = op.operands[matrix.accumulator_count(op) :]
+            numbers = [v for v in rest if v.type in ("i64", "i1")]
+            roots.append((op, numbers + matrix.scale_of(op), []))
+        elif op.name in (TENSOR_LOAD, *TENSOR_STORES, *BULK) or matrix.is_tcgen05(op):
             roots.append((op, op.operands, []))
         elif is_memory(op):
             roots.append((op, [v for v in op.operands if parse_type(v.type).kind == "pointer"], []))
@@ -186,37 +160,37 @@ def _single(op: Operation) -> bool:
 def _step(on: Tracker, op: Operation) -> Step:
     """The step of an operation."""
     step = _following(on, op)
-    moves = op.name in _MOVES or op.regions or is_wgmma(op) or is_product(op)
-    return step if moves else taking(on, op, step)
+    moves = op.name in _MOVES or op.regions or matrix.is_wgmma(op) or matrix.is_product(op)
+    return step if moves else accesses.taking(on, op, step)
 
 
 def _following(on: Tracker, op: Operation) -> Step:
     """The step that follows what an operation does with references."""
     name = op.name
     if _single(op) and op.results[0] in on.addresses and not is_masked(op):
-        return counted(on, op)
+        return accesses.counted(on, op)
     if name not in _DATA and any(on.numeric(v) for v in op.results):
         if name == "llvm.load":
-            return load_number(on, op)
+            return accesses.load_number(on, op)
         if not any(FLOAT.search(v.type) for v in op.operands):
             return on.inner(op)
     made = {
-        "llvm.load": load, "llvm.store": store, "nvvm.ldmatrix": ldmatrix,
-        "nvvm.stmatrix": stmatrix, "nvvm.cp.async.shared.global": cp_async,
-        "nvvm.atomicrmw": atomic, "llvm.atomicrmw": atomic,
-        "nvvm.mma.sync": mma, "nvvm.shfl.sync": shuffle, TENSOR_LOAD: tma,
-        **dict.fromkeys(TENSOR_STORES, tma), **dict.fromkeys(BULK, bulk),
+        "llvm.load": accesses.load, "llvm.store": accesses.store, "nvvm.ldmatrix": accesses.ldmatrix,
+        "nvvm.stmatrix": accesses.stmatrix, "nvvm.cp.async.shared.global": accesses.cp_async,
+        "nvvm.atomicrmw": accesses.atomic, "llvm.atomicrmw": accesses.atomic,
+        "nvvm.mma.sync": matrix.mma, "nvvm.shfl.sync": accesses.shuffle, TENSOR_LOAD: accesses.tma,
+        **dict.fromkeys(TENSOR_STORES, accesses.tma), **dict.fromkeys(BULK, accesses.bulk),
     }.get(name)  # fmt: skip
     if made is not None:
         return made(on, op)
-    if is_wgmma(op):
-        return wgmma(on, op)
-    if name in TENSOR_MEMORY:
-        return tensor_memory(on, op)
-    if is_product(op):
-        return tcgen05(on, op)
+    if matrix.is_wgmma(op):
+        return matrix.wgmma(on, op)
+    if name in matrix.TENSOR_MEMORY:
+        return matrix.tensor_memory(on, op)
+    if matrix.is_product(op):
+        return matrix.tcgen05(on, op)
     if not op.results or is_memory(op) or name.startswith("llvm.alloca"):
-        return lost(on, op)
+        return accesses.lost(on, op)
     if any(parse_type(v.type).kind in ("pointer", "other") for v in op.results):
         return on.inner(op)
-    return carried(on, op)
+    return accesses.carried(on, op)
