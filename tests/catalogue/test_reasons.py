@@ -150,9 +150,9 @@ def test_a_coded_message_may_name_two_classes_with_their_modules() -> None:
 
 @needs_dsl
 def test_nearly_every_code_has_a_family() -> None:
-    codes = list(installed.coded())
-    assert len(codes) > 150
-    assert sum(bool(codes.cause(code)) for code in codes) > 0.95 * len(codes)
+    coded = list(installed.coded())
+    assert len(coded) > 150
+    assert sum(bool(codes.cause(code)) for code in coded) > 0.95 * len(coded)
 
 
 VERIFIERS = {
