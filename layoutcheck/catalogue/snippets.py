@@ -6,6 +6,7 @@ Only what stands in numbers is read: a layout of names is left out, and so is a 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ _LAUNCHED = re.compile(
     r"(?i)\b(?:launch\w*|block|cta|kernel)\b[^.;\n()0-9]{0,30}\b(?P<said>[0-9]{2,4}) threads\b|\bblock(?:_?dim)? ?= ?[\[(](?P<block>[0-9]{2,4})(?: ?, ?1){0,2} ?[\])]"
 )
 _SOME = re.compile(r"\b([0-9]{2,4}) threads\b")
-_ROLES = re.compile(r"(?i)warp[- _]?speciali|\bproducer|\bdma warps?|\bload warps?")  # of which some copy
+ROLES = re.compile(r"(?i)warp[- _]?speciali|\bproducer|\bdma warps?|\bload warps?")  # of which some copy
 _OF_TRAITS = re.compile(r"(?:Src|Dst|Ref)Layout")
 _TYPES = {"Float16": "half_t", "BFloat16": "bfloat16_t", "Float32": "float", "TFloat32": "tfloat32_t", "Int8": "int8_t", "Float8E4M3FN": "float_e4m3_t", "half": "half_t", "Int32": "int"}  # fmt: skip
 _TYPE = re.compile(
@@ -149,12 +150,23 @@ def _threads(code: str) -> int:
     """The threads of a block, where the text names one number of them."""
     found = {int(one["said"] or one["block"]) for one in _LAUNCHED.finditer(code)}
     others = {int(one[1]) for one in _SOME.finditer(code)} - found  # of a warp group, or another kernel
-    return found.pop() if len(found) == 1 and not others and not _ROLES.search(code) else 0
+    return found.pop() if len(found) == 1 and not others and not ROLES.search(code) else 0
+
+
+def tiled(text: str) -> tuple[Layout, Layout] | None:
+    """The thread and the value layout of the one tiled copy that a text makes of numbers; None of more or none."""
+    code = text[:_LONGEST]
+    found = list(_tilings(code, Code(_layouts(code))))
+    return found[0] if len(found) == 1 else None
 
 
 def _copies(code: str, read: Code) -> list[str]:
     """What each tiled copy covers, and whether its values are whole instructions."""
-    told: dict[str, None] = {}
+    return list(dict.fromkeys(_covered(*pair, read) for pair in _tilings(code, read)))
+
+
+def _tilings(code: str, read: Code) -> Iterator[tuple[Layout, Layout]]:
+    """The thread and value layouts of each tiled copy that has both in numbers."""
     for match in _TILED.finditer(code):
         try:
             given = split(code[match.end() + 1 : closing(code, match.end()) - 1])
@@ -162,8 +174,7 @@ def _copies(code: str, read: Code) -> list[str]:
             continue
         pair = [_named(one.strip(), read) for one in given[-2:]]
         if len(given) == 3 and pair[0] is not None and pair[1] is not None:
-            told.setdefault(_covered(pair[0], pair[1], read))
-    return list(told)
+            yield pair[0], pair[1]
 
 
 def _traits(read: Code) -> list[str]:

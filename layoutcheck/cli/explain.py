@@ -294,12 +294,16 @@ def _unproved(found: Diagnostic, text: str) -> str:
 def _stated(text: str, arch: str, message: Message | None = None) -> Report | None:
     """The report on the copy whose tensors the text prints, by the atom that the compiler's message names."""
     from layoutcheck.api import check
+    from layoutcheck.catalogue.snippets import tiled
     from layoutcheck.sources.pasted import readings
     from layoutcheck.sources.written import find
 
-    copy = find(next(readings(text)), message.diagnostic.atom if message else None)
+    reading = next(readings(text))
+    copy = find(reading, message.diagnostic.atom if message else None, tiled(reading))
     if copy is None:
         return None
-    report = check(copy.src, copy.dst, copy.atom, arch=arch)
-    read = "the copy is of the two tensors that the text prints, taken for the views of one thread"
+    threads, values = copy.tiling or (None, None)
+    report = check(copy.src, copy.dst, copy.atom, thr=threads, val=values, arch=arch)
+    taken = "whole tiles of its tiled copy" if copy.tiling else "the views of one thread"
+    read = f"the copy is of the two tensors that the text prints, taken for {taken}"
     return replace(report, assumptions=(read, *report.assumptions))

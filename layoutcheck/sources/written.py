@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import permutations
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from layoutcheck.algebra import Layout
 from layoutcheck.algebra.integers import Dynamic, divisor
 from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.algebra.notation import Scanner
@@ -57,12 +58,16 @@ _NEAR, _PAIR = 40, 2  # characters, tensors
 _BYTES = re.compile(r"(?i)\b(?P<bytes>4|8|16|32)[- ]?bytes?\b")
 
 
+Tiling: TypeAlias = tuple[Layout, Layout]
+
+
 class Stated(NamedTuple):
-    """One copy in a text: both tensors as it prints them, and the instruction."""
+    """One copy in a text: both tensors as it prints them, the instruction, and the tiling of whole tiles."""
 
     src: str
     dst: str
     atom: Atom
+    tiling: Tiling | None = None
 
 
 class _Tensor(NamedTuple):
@@ -71,11 +76,11 @@ class _Tensor(NamedTuple):
     memref: Memref
 
 
-def find(text: str, atom: Atom | None = None) -> Stated | None:
+def find(text: str, atom: Atom | None = None, tiling: Tiling | None = None) -> Stated | None:
     """The one copy that a text states, by `atom` or the instruction that it names; None where it is open.
 
     Of three or more tensors the text has to call the copy, `copy(atom, SRC, DST)`, by their names. Both
-    are the views of one thread: a whole tile, whose first mode is longer than an instruction, is none.
+    are the views of one thread; or, of a `tiling`, whole tiles, whose first mode is no single instruction.
     """
     if len(text) > _LONGEST:
         return None
@@ -86,6 +91,8 @@ def find(text: str, atom: Atom | None = None) -> Stated | None:
         for one in (atom,) if atom else _atoms(text, src.memref):
             if _moves(one, src.memref, dst.memref):
                 return Stated(src.text, dst.text, one)
+            if tiling and one.spaces in (None, (src.memref.space, dst.memref.space)) and _are_tiles(src, dst):
+                return Stated(src.text, dst.text, one, tiling)
     return None
 
 
@@ -162,6 +169,13 @@ def _moves(atom: Atom, src: Memref, dst: Memref) -> bool:
         return False
     bits = atom.width_bits if isinstance(atom, ThreadAtom) else 0
     return all(_is_view(one, bits // one.dtype.bits) for one in (src, dst))
+
+
+def _are_tiles(src: _Tensor, dst: _Tensor) -> bool:
+    """Whether two tensors of different memory are tiles of plain modes, and of one shape."""
+    shape = src.memref.layout.shape
+    plain = isinstance(shape, tuple) and all(isinstance(one, int) for one in shape)
+    return plain and shape == dst.memref.layout.shape and src.memref.space != dst.memref.space
 
 
 def _is_view(tensor: Memref, elements: int) -> bool:

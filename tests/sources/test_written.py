@@ -2,6 +2,8 @@
 
 import pytest
 
+from layoutcheck.catalogue.snippets import tiled
+from layoutcheck.check import Report
 from layoutcheck.cli.explain import _pasted
 from layoutcheck.errors import InputError
 from layoutcheck.sources.written import find
@@ -122,3 +124,28 @@ def test_the_one_tensor_of_a_text_says_what_its_alignment_lacks(printed: str, to
     assert told in message.missing
     (message,) = _pasted(f"{REFUSED}\ndst: {DST}", None, [])  # the side that the message is not about
     assert "The operand types are missing" in message.missing
+
+
+TILED = "make_tiled_copy_tv(atom, thr (16,8):(8,1), val (1,8)), cp.async of 128 bits; wrong results"
+TILES = "gA: tensor<ptr<f16, gmem, align<16>> o {}>, sA: tensor<ptr<f16, smem, align<16>> o {}>"
+
+
+@pytest.mark.parametrize(
+    ("global_", "shared", "told"),
+    [
+        ("(120,64):(64,1)", "(120,64):(64,1)", "wrong[LC211]"),
+        ("(128,64):(1,128)", "(128,64):(64,1)", ""),  # which the compiler refuses, and these results were run
+        ("(128,64):(64,1)", "(128,64):(64,1)", ""),
+        ("(1024,64):(64,1)", "(128,64):(64,1)", ""),  # the whole of which the text has a tile
+    ],
+)
+def test_whole_tiles_are_checked_with_the_tiled_copy_of_the_text(
+    global_: str, shared: str, told: str
+) -> None:
+    texts = TILES.format(global_, shared)
+    first, *_ = _pasted(f"{TILED}: {texts}", None, [])
+    led = f"{first.verdict}[{first.findings[0].code}]" if isinstance(first, Report) and first.findings else ""
+    assert led == told
+    stated = find(texts + TILED, tiling=tiled(TILED))
+    assert (stated is not None) == (global_.partition(":")[0] == shared.partition(":")[0])
+    assert find(texts + TILED) is None
