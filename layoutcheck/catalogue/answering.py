@@ -69,21 +69,26 @@ def of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place:
     """The answer of an entry that is found by other means than its pattern."""
     where = place or folding.place(folded, max(folded.find(said), 0))
     title, cause, remedy = (_filled(part, parts) for part in (entry.title, entry.cause, entry.remedy))
+    reason = refused.reason(folded)
     return Answer(
         entry,
         title.partition(_FENCE)[0],
-        cause,
+        _reasoned(reason, cause),
         _of_script(_untried(remedy.removeprefix(". ").rstrip(". "), folded), where),
         _quoted(said),
         where,
         (
-            *filter(None, (refused.reason(folded),)),
             *refused.product(folded),
             *_tensors(folded),
             *context.refusals(folded),
             *demands.broken(refused.message(said)),
         ),
     )
+
+
+def _reasoned(reason: str | None, cause: str) -> str:
+    """The cause behind which mode of the text's own operands is in the way, where that is known."""
+    return f"{reason[0].upper()}{reason[1:]}. {cause}".rstrip() if reason else cause
 
 
 def share(match: re.Match[str]) -> float:
@@ -112,6 +117,8 @@ def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None,
         groups["said"] = _DANGLING.sub("", groups["said"])
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
     cause, remedy = whose.outside(entry, folded) or (cause, remedy)
+    if entry in tables.DSL:
+        cause = _reasoned(refused.reason(folded[match.start() : match.end() + MOST_QUOTED]), cause)
     earlier = telling.before(text, match[0]) if entry.name in whose.FAULTS else ""
     cause = f"{whose.ECHO.format(earlier=earlier)} {cause}" if earlier else cause
     where = place or folding.place(folded, match.start())
@@ -154,8 +161,7 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
     facts += named.of_names(entry, groups)
     if entry in tables.DSL:
         facts += devices.too_old(folded)
-        reason = refused.reason(folded[match.start() : match.end() + MOST_QUOTED])
-        facts = (*((reason,) if reason else ()), *refused.product(folded[match.start() :]), *facts)
+        facts = (*refused.product(folded[match.start() :]), *facts)
     return facts
 
 

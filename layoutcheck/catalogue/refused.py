@@ -46,7 +46,7 @@ KINDS = (
           "Take a value that the message names"),
     _kind("missing", r"to be provided|must be provided|is required|are required|is missing|missing (?:required )?arg|\bneeds (?:pass|an?)\b|bind arguments|must be set|not set",
           "An argument that this operation cannot do without was not given, or is of another type."),
-    _kind("argument", r"expect(?:ed|s)? (?:an? )?(?:Shape|Coord|Stride|Tile|Tiler|IntTuple|Layout|Tensor|Pointer|input of type|int|str|float|bool)\b"
+    _kind("argument", r"expect(?:ed|s)? (?:an? )?(?:Shape|Coord|Stride|Tile|Tiler|IntTuple|Layout|Tensor|Pointer|input of type|int|str|float|bool)\b(?! (?:with|of) (?:a )?rank)"
           r"|(?:expect(?:ed|s)?|must be|should be|to be)\b[^.,]{0,60}(?-i:\b(?:Layout|Tensor|TensorSSA|Numeric|Pointer|Vector|Atom|Op(?! parameter)|Tiled\w+|[A-Z]\w+Space|[A-Z]\w+ instance|instance)\b)"
           r"|(?:type of|Input type of|must be an? (?:type|instance|Value|Sequence))|isinstance|must be LLVM pointer type|(?:to|must) be an? (?:\w+ )?(?:layout|tensor|pointer|atom|tuple|int\b)"
           r"|(?:[Ee]xpect(?:ed|s)?|is|of type|have|to be)(?: an?| result)? (?:!cute\.\w+|memref|view|MMA partitioned|concrete values)\b|(?-i:\b(?:Layout|Shape|Stride|Coord|Tile|IntTuple|MemRef|CuteMemRef|Ptr|CoordTensor|Atom)Type\b)"
@@ -196,6 +196,9 @@ _COMPOSITION = re.compile(
     r"following composition: (?:'![^\"]{1,200}\")?(?P<layout>[^\s'\"]{1,200})(?:\">')? o (?:'![^\"]{1,60}\")?(?P<tiler>[^\s'\"]{1,200})"
 )
 _INCONGRUENT = re.compile(r"(?P<name>\w*coord\w*|tiler|dicer)\b[^.]{0,80}\bcongruent\b[^.]{0,60}?\bgot:? ")
+_RANKED = re.compile(
+    r"\brank (?:>=|==|of at least|at least|of) (?P<least>[1-9])\b.{0,40}?\bgot\b.{0,80}?(?:\bo |[\"' ])(?P<shape>\([0-9(),?_]{1,60}\))(?=:\()"
+)
 _QUOTED = re.compile(r"[!#]cute\.(?P<type>\w+)<\"(?P<inside>[^\"]{1,200})\">")
 _COORDINATE = re.compile(rf"crd2idx with {_LAYOUT} and '?[!#]cute\.coord<\"(?P<tiler>[^\"]{{1,200}})\">")
 _BOILERPLATE = re.compile(r" (?:(?<!: )error: |Error Code:|\U0001F4A1|suggestion:|note:|= note:|-->|see current operation|File \"|\| [0-9]+ \||"
@@ -255,6 +258,8 @@ def reason(text: str) -> str | None:
     """Which mode is in the way of a division, composition or coordinate that failed, where the text holds both operands."""
     if found := _INCONGRUENT.search(text):
         return _apart(found["name"], text[found.end() : found.end() + _LONGEST])
+    if found := _RANKED.search(text):
+        return _flatter(int(found["least"]), found["shape"])
     for pattern, operation in ((_DIVISION, _divided), (_COMPOSITION, _composed), (_COORDINATE, _evaluated)):
         found = pattern.search(text)
         if found is None:
@@ -333,6 +338,19 @@ def _apart(name: str, printed: str) -> str | None:
             return None
     return (
         _deeper(name, coordinate, "the layout", layout.partition(":")[0]) if coordinate and layout else None
+    )
+
+
+def _flatter(least: int, shape: str) -> str | None:
+    """That a printed tensor has fewer modes than a message asks for; None where it has as many."""
+    try:
+        have = rank(parse_layout(shape).shape)
+    except InputError:
+        return None
+    return (
+        f"the shape {shape} has {have} mode{'s' * (have != 1)}, and {least} are asked for"
+        if have < least
+        else None
     )
 
 
