@@ -18,6 +18,7 @@ from layoutcheck.catalogue import (
     calls,
     counts,
     demands,
+    devices,
     evidence,
     folding,
     frames,
@@ -45,6 +46,7 @@ _RAISED_BY_PYTHON = tables.called("elsewhere.raised")
 _LIBRARY = tables.called("elsewhere.library-raises")
 _VERIFIER = tables.called("dsl.other-verifier")
 _EVALUATED, _NO_RESULT = tables.called("symptom.evaluated"), tables.called("symptom.no-result")
+_COUNTED = tables.called("symptom.counted")
 # which no library raises
 _OF_THE_DSL = _RAISED, _ASSERTED, _RAISED_BY_PYTHON, answering.CODED, answering.CODE_ALONE, _VERIFIER
 _REFUSALS = ("cpp.launch-refused", "cpp.problem-refused", "cuda.invalid-launch")
@@ -66,18 +68,33 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     text = folding.quiet(folding.alone(text))
     folded = folding.fold(text)
     found = _evaluated(_answers(text, folded, place), text, folded, place)
-    return [_addressed(found[0], folded), *found[1:]] if found else []
+    if not found:
+        return []
+    first, *rest = found
+    return [_addressed(first, folded), *(one for one in rest if _said(one) != _said(first))]
+
+
+def _said(answer: Answer) -> str:
+    """The message that a title repeats behind what is said of it: "refused: MESSAGE"."""
+    return answer.title.partition(": ")[2] or answer.title
 
 
 def _evaluated(found: list[Answer], text: str, folded: str, place: str | None) -> list[Answer]:
     """The answers with what the calls come to that stand in the text, of the algebra on layouts; alone where another tool would answer."""
     lacking = tuple(counts.lacking(folded))
     told = (*lacking, *snippets.results(text))
+    if not told and (not found or found[0].entry is symptoms.LAYOUTS):
+        return _counted(text, folded, place) or found
     if not told:
         return found
     if found and found[0].entry.level != ELSEWHERE and found[0].entry is not symptoms.LAYOUTS:
         first = found[0]
-        new = tuple(one for one in told if not any(fact in one for fact in first.facts))
+        new = tuple(
+            one
+            for one in told
+            if not any(fact in one for fact in first.facts)
+            and (one.partition(f"{calls.NO_RESULT}: ")[2][1:] or one) not in first.cause
+        )
         return [replace(first, facts=(*new, *first.facts)), *found[1:]]
     refused = next((one for one in told if one in lacking or calls.NO_RESULT in one), "")
     entry = _NO_RESULT if refused else _EVALUATED
@@ -87,13 +104,31 @@ def _evaluated(found: list[Answer], text: str, folded: str, place: str | None) -
     return [replace(answer, facts=tuple(one for one in told if one != first))]
 
 
+def _counted(text: str, folded: str, place: str | None) -> list[Answer]:
+    """The answer to a text in which no error is known, by what its numbers come to; none where they decide nothing."""
+    told = spoken.worked_out(folded)
+    if not told:
+        return []
+    said = telling.line(text) or answering.shortened(folded, answering.MOST_QUOTED)
+    return [answering.of_parts(_COUNTED, {"said": told[0]}, said, folded, place)]
+
+
 def _addressed(answer: Answer, folded: str) -> Answer:
     """The answer with what comes first, memory that ran out, and whose program the text is of, where no sentence names it."""
     out = _OUT_OF_MEMORY.search(folded)
     if out and answer.entry.level != CLEAN and not _OUT_OF_MEMORY.search(f"{answer.title} {answer.quote}"):
         answer = replace(answer, facts=(_MEMORY_FIRST.format(said=out[0]), *answer.facts))
     figures_say = spoken.numbers(folded) if answer.entry.level != CLEAN else ()
-    causeless = answer.entry.general or answer.entry.name in whose.FAULTS
+    figures_say = tuple(one for one in figures_say if one != answer.title)
+    launched = answer.entry.name in devices.INVALID and devices.refused(folded)
+    causeless = (
+        (answer.entry.general and answer.entry is not _COUNTED)
+        or answer.entry.name in whose.FAULTS
+        or launched
+    )
+    if figures_say:
+        others = tuple(one for one in answer.facts if one not in figures_say)
+        answer = replace(answer, facts=others)
     if figures_say and causeless:
         cause = "" if spoken.is_open(answer) else f" {answer.cause.removeprefix(SENTENCES['OPEN']).lstrip()}"
         answer = replace(answer, cause=f"The text's numbers say: {'; '.join(figures_say)}.{cause}")

@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Iterator
 
-from layoutcheck.algebra import Layout, cosize
+from layoutcheck.algebra import Layout, cosize, parse_any_layout
+from layoutcheck.algebra.image import image
 from layoutcheck.algebra.modes import leaves
 from layoutcheck.catalogue.figures import TYPES, sentences
 from layoutcheck.catalogue.symptoms import placed
@@ -15,7 +16,7 @@ from layoutcheck.machine.arch import WARP, most_shared, numbers
 from layoutcheck.machine.banks import shared_wavefronts
 from layoutcheck.machine.best_swizzle import best_swizzle
 from layoutcheck.machine.canonical import canonical
-from layoutcheck.machine.tiles import matrix_access
+from layoutcheck.machine.tiles import analyse_tile, matrix_access
 
 _OF_BANKS = re.compile(r"(?i)\bbank[- ]?conflict|\bwavefronts?\b")
 _TYPED = re.compile(
@@ -39,6 +40,9 @@ _SWIZZLES = {
     "S<3,4,3>": 128,
 }  # of a pointer, in bytes [PTX ISA, matrix descriptors]
 _MMA = {"half": "f16", "fp16": "f16", "float16": "f16", "bfloat16": "bf16", "float": "f32", "fp32": "f32", "float32": "f32", "fp8": "f8E4M3FN", "e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "int8": "i8"}  # fmt: skip
+_COMPOSED = re.compile(
+    r"\b(?:S|Sw|Swizzle) ?<(?P<bits>[0-9]), ?(?P<base>[0-9]), ?(?P<shift>[0-9])> ?o ?(?:_?0 ?o ?)?(?=[(])"
+)
 _MOST = 2  # layouts
 _NEAR = 60  # characters before a layout that say what it is of
 _SPACE = re.compile(
@@ -66,11 +70,39 @@ def _banks(folded: str) -> Iterator[str]:
     matrix = _MATRIX.search(folded)
     for text, layout in _shared(folded, bits) if bits >= 8 else ():
         if matrix:
-            yield from _by_matrix(text, layout, bits, matrix)
+            yield from _by_matrix(text, layout, bits, matrix, _swizzle(folded, text))
+            continue
+        swizzle = _swizzle(folded, text)
+        if swizzle:
+            yield from _swizzled(swizzle, text, layout, bits)
             continue
         told = [_along(at, extent, stride, bits) for at, extent, stride in _modes(layout)]
         if told:
             yield f"{text} in elements of {bits // 8} B: {'; '.join(told)}; one a lane, without a swizzle (LC301)"
+
+
+def _swizzle(folded: str, text: str) -> str:
+    """The swizzle of elements that a layout of the text is composed with; "" where it has none."""
+    found = _COMPOSED.search(folded)
+    plain = folded.replace(" ", "").replace("_", "")
+    composed = found is not None and f"{found[0]}{text}".replace(" ", "").replace("_", "") in plain
+    return f"S<{found['bits']},{found['base']},{found['shift']}>" if found and composed else ""
+
+
+def _swizzled(swizzle: str, text: str, layout: Layout, bits: int) -> Iterator[str]:
+    """The wavefronts of the lanes along each mode of a composed layout."""
+    places = image(parse_any_layout(f"{swizzle} o 0 o {text}"))
+    told, step = [], 1
+    for at, (_, extent, _) in enumerate(leaves(layout)):
+        if not isinstance(extent, int):
+            return
+        lanes = min(WARP, extent)
+        ways = _wavefronts([int(places[lane * step]) for lane in range(lanes)], bits)
+        if lanes > 1:
+            told.append(f"{lanes} lanes along mode {at} take {ways} wavefront{'s' * (ways > 1)}")
+        step *= extent
+    if told:
+        yield f"{swizzle} o 0 o {text} in elements of {bits // 8} B: {'; '.join(told)}; one a lane (LC301)"
 
 
 def _shared(folded: str, bits: int) -> list[tuple[str, Layout]]:
@@ -95,11 +127,15 @@ def _is_foreign(folded: str, start: int) -> bool:
     return _OF_THREADS.search(before) is not None or (space is not None and space["foreign"] is not None)
 
 
-def _by_matrix(text: str, layout: Layout, bits: int, named: re.Match[str]) -> Iterator[str]:
+def _by_matrix(text: str, layout: Layout, bits: int, named: re.Match[str], swizzle: str) -> Iterator[str]:
     """The wavefronts of ldmatrix or stmatrix over a tile, and the swizzle that has the fewest."""
     count, store = int(named["count"] or 4), named["way"].lower() == "st"
     try:
         access = matrix_access(layout, bits, count, store, bool(named["trans"]))
+        if swizzle:
+            (cost,) = analyse_tile(parse_any_layout(f"{swizzle} o 0 o {text}"), bits, [access])
+            yield f"{access.name} over {swizzle} o 0 o {text} in elements of {bits // 8} B takes {cost.wavefronts} wavefronts, {cost.ideal} at the least: {cost.ways}-way (LC301)"
+            return
         found = best_swizzle(layout, bits, [access], allow=("swizzle",))
     except InputError:
         return
@@ -155,7 +191,12 @@ def _along(at: int, extent: int, stride: int, bits: int) -> str:
 
 def _ways(lanes: int, stride: int, bits: int) -> int:
     """The wavefronts of lanes that lie a stride apart; the others of the warp are off."""
-    addresses = [lane * stride * bits // 8 if lane < lanes else None for lane in range(WARP)]
+    return _wavefronts([lane * stride for lane in range(lanes)], bits)
+
+
+def _wavefronts(places: list[int], bits: int) -> int:
+    """The wavefronts of lanes at these elements; the others of the warp are off."""
+    addresses = [place * bits // 8 for place in places] + [None] * (WARP - len(places))
     return shared_wavefronts(addresses, min(bits, 32)).wavefronts
 
 

@@ -53,9 +53,11 @@ _VECTORS = re.compile(
     r"(?i)128[- ]?bit|16[- ]?bytes?\b|vectori[sz]|num_bits_per_copy ?= ?128|\bcp\.async|\balign"
 )
 _VECTOR = 16  # bytes
-_INIT = re.compile(r"\bmbarrier_init\([^,()]{1,40}, ?(?P<count>[0-9]{1,4})\)")
+_INIT = re.compile(
+    r"\bmbarrier_init\([^,()]{1,40}, ?(?P<count>[0-9]{1,4})\)|(?i:\bmbarrier\b[^.;]{0,12}?\binit\w*(?: with)?(?: an?)?(?: arrival)? count(?: of)? (?P<said>[0-9]{1,4}))\b"
+)
 _ARRIVES = re.compile(
-    r"(?i)\b(?:only|just) (?:(?P<one>one thread|a single thread|thread 0|lane 0|the elected thread)|warp 0|one warp|a single warp|the producer warp)(?: \w+)? arrives?\b"
+    r"(?i)\b(?:only|just) (?:(?P<one>one thread|a single thread|thread 0|lane 0|the elected thread)|warp 0|one warp|a single warp|the producer warp)(?: \w+)? arrives?\b|\b(?P<many>[0-9]{1,2}) (?:\w+ )?warps (?:that )?arriv\w+(?P<each>[^.;]{0,40}\b(?:elect\w*|lane|one thread)\b)"
 )
 
 
@@ -149,10 +151,13 @@ def _pitch(folded: str) -> Iterator[str]:
 
 def _arrivals(folded: str) -> Iterator[str]:
     """That a barrier is initialised for another number of arrivals than the threads that the text has arrive."""
-    counts, who = {int(one["count"]) for one in _INIT.finditer(folded)}, _ARRIVES.search(folded)
+    counts, who = (
+        {int(one["count"] or one["said"]) for one in _INIT.finditer(folded)},
+        _ARRIVES.search(folded),
+    )
     if len(counts) != 1 or who is None:  # of several barriers the text says by no number who arrives at which
         return
     (count,) = counts
-    arrive = 1 if who["one"] or "elect_one" in folded else WARP
+    arrive = int(who["many"]) if who["each"] else 1 if who["one"] or "elect_one" in folded else WARP
     if count != arrive:
         yield f"the barrier is initialised for {count} arrivals, and '{who[0]}' makes {arrive} of them: each phase needs as many as the count, so initialise it with {arrive}, or let {count} threads arrive"

@@ -38,6 +38,9 @@ _FIRST_OF_A = 90  # whose targets have the suffix a
 _FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
 _OLDER = {"P100": 60, "P40": 61, "P4": 61, "M60": 52, "M40": 52, "K80": 37, "K40": 35}  # before what CuTe runs on [developer.nvidia.com/cuda-gpus]  # fmt: skip
 _OF_SHARED = re.compile(r"(?i)\bshared[ _-]?mem|\bsmem\b")
+_CONFIGURATION = re.compile(
+    r"(?i)\binvalid configuration\b|cudaErrorInvalidConfiguration|too many (?:threads|blocks)\b"
+)
 _OF_SM = re.compile(r"(?i)multi-?processor|\b(?:per|each|an?) SM\b|\bSM has\b")
 _BYTES = re.compile(r"(?<![\w.,])([0-9]{2,3},?[0-9]{3}) ?(?:B|bytes)\b")
 _SHARED = re.compile(
@@ -170,6 +173,11 @@ def shared(name: str, folded: str) -> tuple[str, ...]:
             "(CuPy: kernel.max_dynamic_shared_size_bytes)",
         )
     return (f"the GPU is sm_{gpu} ({said}): a block has at most {most:,} B of shared memory",) if most else ()
+
+
+def refused(folded: str) -> tuple[str, ...]:
+    """The extents of `launched`, in a text that a launch was refused for its configuration."""
+    return launched(folded) if _CONFIGURATION.search(folded) else ()
 
 
 def launched(folded: str) -> tuple[str, ...]:

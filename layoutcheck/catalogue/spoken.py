@@ -6,7 +6,19 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from layoutcheck.catalogue import accesses, answering, counts, devices, figures, laws, symptoms, tables, whose
+from layoutcheck.catalogue import (
+    accesses,
+    answering,
+    compared,
+    counts,
+    devices,
+    figures,
+    laws,
+    machines,
+    symptoms,
+    tables,
+    whose,
+)
 from layoutcheck.catalogue.answering import Answer
 from layoutcheck.catalogue.rows import SENTENCES
 
@@ -43,7 +55,14 @@ def _is_led(answer: Answer) -> bool:
 @lru_cache(maxsize=8)
 def numbers(folded: str) -> tuple[str, ...]:
     """What the numbers of a text decide."""
-    every = (devices.staged, devices.beyond, figures.told, accesses.told, counts.told)
+    every = (devices.staged, devices.beyond, figures.told)
+    return (*(fact for told in every for fact in told(folded)), *worked_out(folded))
+
+
+@lru_cache(maxsize=8)
+def worked_out(folded: str) -> tuple[str, ...]:
+    """What layouts, counts and instructions of a text come to by the model."""
+    every = (accesses.told, counts.told, compared.told, machines.told, devices.refused)
     return tuple(fact for told in every for fact in told(folded))
 
 

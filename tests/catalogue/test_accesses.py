@@ -104,3 +104,18 @@ def test_operands_are_told_with_the_swizzles_that_are_canonical(layout: str, uni
         for swizzle in ("S<1,4,3>", "S<2,4,3>", "S<3,4,3>"):
             legal = lc.canonical(layout, "bf16", major, swizzle, unit).verdict == "legal"
             assert (f"{major}-major with {swizzle}" in said) == legal
+
+
+@pytest.mark.parametrize("swizzle", ["S<3,3,3>", "Sw<3,3,3>", "S<2,3,3>"])
+@pytest.mark.parametrize("offset", ["0 o ", "_0 o ", ""])
+def test_a_composed_layout_is_counted_with_its_swizzle(swizzle: str, offset: str) -> None:
+    tile = lc.parse_layout("(64,64):(64,1)")
+    composed = lc.parse_any_layout(f"{swizzle.replace('Sw', 'S')} o 0 o {tile}")
+    (cost,) = analyse_tile(composed, 16, [matrix_access(tile, 16, 4)])
+    (said,) = accesses.told(f"bank conflict with ldmatrix.x4 of half: {swizzle} o {offset}(64,64):(64,1)")
+    assert f"takes {cost.wavefronts} wavefronts, {cost.ideal} at the least: {cost.ways}-way" in said
+    (along,) = accesses.told(f"bank conflict of half: {swizzle} o {offset}(64,64):(64,1)")
+    addresses = [2 * composed((lane, 0)) for lane in range(32)]
+    count = shared_wavefronts(addresses, 16).wavefronts
+    assert f"32 lanes along mode 0 take {count} wavefront" in along
+    assert "without a swizzle" not in along

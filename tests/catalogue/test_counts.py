@@ -122,3 +122,12 @@ def test_arrivals_beside_the_count_of_the_barrier(who: str, count: int, made: in
     (said,) = counts.told(text.format(count, who))
     assert f"makes {made} of them" in said
     assert counts.told(text.format(made, who)) == ()
+
+
+@pytest.mark.parametrize(("count", "warps"), [(2, 4), (4, 4)])
+def test_elected_lanes_of_warps_arrive_once_each(count: int, warps: int) -> None:
+    found = counts.told(
+        f"mbarrier_init(bar, {count}) with {warps} consumer warps arriving, an elected lane each"
+    )
+    assert len(found) == (count != warps)
+    assert all(f"makes {warps} of them" in one for one in found)
