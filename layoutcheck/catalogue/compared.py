@@ -9,10 +9,11 @@ import numpy as np
 
 from layoutcheck.algebra import Layout, cosize, parse_layout, size
 from layoutcheck.algebra.image import image
+from layoutcheck.catalogue.figures import sentences
 from layoutcheck.catalogue.symptoms import placed
 
 _ASKED = re.compile(
-    r"(?i)\bsame (?:layout|function|map\w*|thing|order|offsets?)|\b(?:equal|equivalent|identical)\b|\b(?:difference|differ|differs|different)\b"
+    r"(?i)\bsame (?:layout|function|map\w*|thing|order|offsets?)|\b(?:equal|equivalent|identical)\b|\bdifference between\b"
 )
 _OF_ONE_MODE = re.compile(r"(?<![\w.:,(<])_?(?P<extent>[0-9]{1,5}):_?(?P<stride>[0-9]{1,5})(?![\w.:,)>])")
 _PAIR = 2
@@ -20,13 +21,13 @@ _MOST = 1 << 16  # coordinates
 
 
 def told(folded: str) -> tuple[str, ...]:
-    """Whether the two layouts of a text are one function of an index, where it asks; none of more or fewer layouts."""
-    pair = _pair(folded) if _ASKED.search(folded) else []
-    return tuple(_compared(*pair)) if len(pair) == _PAIR else ()
+    """Whether the two layouts of a sentence are one function of an index, where it asks; none of more or fewer layouts."""
+    pairs = (_pair(said) for said in sentences(folded) if _ASKED.search(said))
+    return tuple(fact for pair in pairs if len(pair) == _PAIR for fact in _compared(*pair))
 
 
 def _pair(folded: str) -> list[Layout]:
-    """The layouts of a text; none where one of them is not known whole, or large."""
+    """The layouts of a sentence; none where one of them is not known whole, or large."""
     found: dict[str, Layout | None] = {text: layout for _, text, layout in placed(folded)}
     if found:  # of numbers alone "12:30" is a time
         found |= {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from layoutcheck.catalogue.figures import TYPES
+from layoutcheck.catalogue.figures import TYPES, sentences
 from layoutcheck.catalogue.snippets import ROLES
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import GUARDS, Arch, Needs, has, parse_arch
@@ -41,6 +41,7 @@ _ACCUMULATOR = re.compile(
     r"(?i)\b(?P<m>[0-9]{2,3}) ?[x×] ?(?P<n>[0-9]{2,3})(?: (?:f32|fp32|float32))? accumulators?\b|\baccumulators?(?: tile)?(?: is| of| are)? \(?(?P<rows>[0-9]{2,3}) ?[x×,] ?(?P<columns>[0-9]{2,3})\)?"
 )
 _THREADS = re.compile(r"\b(?P<count>[0-9]{2,4}) threads\b")
+_IN_TENSOR_MEMORY = re.compile(r"(?i)\btmem\b|tensor memory|\btcgen05|\bumma\b")
 _OF_REGISTERS = re.compile(r"(?i)\bspill|\bregisters?\b")
 
 
@@ -67,16 +68,17 @@ def _shapes(folded: str) -> Iterator[str]:
 
 
 def _targets(folded: str) -> Iterator[str]:
-    """That the one target of a text has no such instruction as it names."""
+    """That the one target of a text has no such instruction as its sentence names."""
     names = {one["number"].lower() for one in _TARGET.finditer(folded)}
-    if len(names) != 1 or not _FAILS.search(folded):
+    said = next((one for one in sentences(folded) if _TARGET.search(one)), "")
+    if len(names) != 1 or not _FAILS.search(said):
         return
     try:
         target = parse_arch(names.pop())
     except InputError:
         return
     for name, words, need in _INSTRUCTIONS:
-        if words.search(folded) and not has(target, need):
+        if words.search(said) and not has(target, need):
             first = f"{need.first}"
             only = (
                 f", and only in the families {', '.join(f'sm_{one}x' for one in need.families)}"
@@ -104,7 +106,9 @@ def _groups(folded: str) -> Iterator[str]:
 def _registers(folded: str) -> Iterator[str]:
     """The registers of a thread that an accumulator of float32 takes."""
     tile, threads = _ACCUMULATOR.search(folded), {int(one["count"]) for one in _THREADS.finditer(folded)}
-    if tile is None or len(threads) != 1 or not _OF_REGISTERS.search(folded) or ROLES.search(folded):
+    if tile is None or len(threads) != 1 or not _OF_REGISTERS.search(folded):
+        return
+    if ROLES.search(folded) or _IN_TENSOR_MEMORY.search(folded):  # it is of some of the threads, or of none
         return
     from layoutcheck.numerics.resources import MOST_REGISTERS
 

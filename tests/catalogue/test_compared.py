@@ -48,6 +48,8 @@ def test_two_layouts_are_one_function_or_differ_where_it_is_told(one: str, other
         "(8,4):(1,8) and (4,8):(8,1)",  # nothing is asked
         "are (8,4):(1,8), (4,8):(8,1) and 32:1 the same?",
         "are (8,4):(1,8) and (8,?):(1,8) the same?",
+        "different results: A is (64,64):(64,1), B is (64,64):(1,64)",
+        "the same error. A is (64,64):(64,1), B is (64,64):(1,64)",
         "the same at 12:30 and 13:30",
         "is (8,4):(1,8) the same in kernel.py:32:1?",
     ],

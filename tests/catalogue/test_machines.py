@@ -51,6 +51,7 @@ def test_no_shape_is_judged_whose_form_or_type_is_open(text: str) -> None:
         ("cp.async fails on sm_80", ""),
         ("wgmma for sm_90a, the fallback for sm_80 fails", ""),
         ("wgmma on sm_100a", ""),
+        ("It is built for sm_80. wgmma isn't used. ldmatrix fails", ""),
         ("error in mma_sm90.hpp: cute::SM90::GMMA and wgmma", ""),
     ],
 )
@@ -88,6 +89,7 @@ def test_groups_of_cp_async(words: str, count: int, left: int, told: str) -> Non
         ("accumulator of (128, 64), 128 threads: how many registers?", "64 registers in each, of the 255"),
         ("a 256x256 accumulator with 384 threads, producer warp: registers spill", ""),
         ("a 256x256 accumulator with 128 threads", ""),
+        ("a 128x256 accumulator in tmem, 128 threads: registers spill", ""),
     ],
 )  # fmt: skip
 def test_registers_of_an_accumulator(text: str, told: str) -> None:
