@@ -2,11 +2,11 @@
 
     shared_uses(module, lowered, problem) -> SharedUses
 
-One cluster of each way that blocks go is followed, as `other_blocks` finds them, or all blocks. The events
-of a block (`events`) are gone through in program order. A byte of shared memory is known by what wrote it
-last: the number of the event, the thread, and which of its bytes. So two programs whose reads find the same
-writes, and which are alike beside that, compute the same, wherever their tiles lie. The order of accesses is
-taken as it is: whether anything orders them is judged elsewhere.
+One cluster of each way that blocks go is followed, as `other_blocks` finds them, or all blocks. The events of
+a block (`events`) are gone through in program order. A byte of shared memory is known by what wrote it last:
+the number of the event, the thread, and which of its bytes. So two programs whose reads find the same writes,
+and which are alike beside that, compute the same, wherever their tiles lie. The order of accesses is taken as
+it is: whether anything orders them is judged elsewhere.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ should have written.
 
 A note under this code is of a tensor in global memory of which a traced kernel writes only a part, with static extents:
 a predicate keeps threads from elements inside the tensor that no other thread of the grid writes, or the grid has too few
-blocks, or several blocks write the same elements and none writes the others. Another kernel may write the rest.
+blocks, or several blocks write the same elements and none writes the others. Another kernel may
+write the rest, or it may keep what it holds, as of a tensor that is changed in place.
 
 ## Why
 

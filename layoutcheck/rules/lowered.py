@@ -161,8 +161,8 @@ def _left(fault: LoweredFault, what: str) -> tuple[str, str]:
         if fault.block else f"The first is at byte {fault.address}."
     )  # fmt: skip
     return (
-        "a part of the tensor is never written",
-        f"{first}. {why} If another kernel writes them, this is right.",
+        "a kernel writes only a part of the tensor",
+        f"{first}. {why} If another kernel writes them, or they are to keep what they hold, this is right.",
     )
 
 

@@ -3,8 +3,8 @@
 Every block and every turn of a kernel with static extents is evaluated. What is left may be another kernel's
 to write: it is told as a note, and only if threads are kept from these very elements by a predicate that
 rests on threads and blocks alone, if several blocks write another element, or if at least half of the tensor
-is written. Nothing is said of a tensor
-that is written by TMA, in bulk, by atomics or through generic pointers as well.
+is written. Nothing is said of a tensor that is written by TMA, in bulk, by atomics or through generic
+pointers as well.
 """
 
 from __future__ import annotations
