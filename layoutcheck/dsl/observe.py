@@ -99,9 +99,10 @@ Change = Callable[[Any, str], None]
 
 _numbers = itertools.count(1)
 _stopping: ContextVar[bool] = ContextVar("layoutcheck_stopping", default=False)
-_building: ContextVar[tuple[int | None, bool]] = ContextVar("layoutcheck_building", default=(None, True))
-"""The number of the module that was built last, and whether it may write integers."""
-_hosts: ContextVar[tuple[str, int] | None] = ContextVar("layoutcheck_hosts", default=None)
+_building: ContextVar[tuple[int | None, bool, tuple[str, int] | None]] = ContextVar(
+    "layoutcheck_building", default=(None, True, None)
+)
+"""The number of the module that was built last, whether it may write integers, and of what function it is."""
 
 
 class _Stop(BaseException):
@@ -195,8 +196,8 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
         code = getattr(signature.bind(self, *args, **named).arguments["funcBody"], "__code__", None)
         benchmarks.begin(code)
         depth = getattr(self.envar, "loc_tracebacks", None)
-        token, before = _stopping.set(True), _building.set((None, True))
-        host = _hosts.set(None if code is None else (code.co_filename, code.co_firstlineno))
+        host = None if code is None else (code.co_filename, code.co_firstlineno)
+        token, before = _stopping.set(True), _building.set((None, True, host))
         NotLaunched.building += 1
         try:
             _hide_patches()
@@ -221,7 +222,6 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
             NotLaunched.building -= 1
             _stopping.reset(token)
             _building.reset(before)
-            _hosts.reset(host)
             if depth == 0:
                 self.envar.loc_tracebacks = depth
 
@@ -238,13 +238,13 @@ def _tell_unbuilt(error: Exception, record: Record) -> None:
     """Tell what ended the outermost build, if there was no module yet."""
     if _building.get()[0] is None and NotLaunched.building == 1:
         with contextlib.suppress(Exception):
-            record(Unbuilt(error, _hosts.get()))
+            record(Unbuilt(error, _building.get()[2]))
 
 
 def _tell_call(dsl: Any, signature: inspect.Signature, args: Any, named: Any, record: Record) -> Calls | None:
     """Tell the call that built a module; where it was only compiled, what is to be told of its calls."""
     given = signature.bind(dsl, *args, **named).arguments
-    number, writes = _building.get()
+    number, writes, _ = _building.get()
     told = Calls(number, record, writes)
     if given.get("compile_only"):
         return told
@@ -370,9 +370,10 @@ def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> bool:
     text = operation.get_asm(print_generic_op_form=True, use_local_scope=True)
     arch = str(getattr(dsl.envar, "arch", "") or "sm_90a")
     number = next(_numbers)
-    _building.set((number, writes_integers(text)))
+    host = _building.get()[2]
+    _building.set((number, writes_integers(text), host))
     locations = locations_of(operation) if COPIES[0] in text else ()
-    record(Built(number, kernel, arch, text, locations, sites, places, caller=_caller(), host=_hosts.get()))
+    record(Built(number, kernel, arch, text, locations, sites, places, caller=_caller(), host=host))
     copies, others = (), ()
     try:
         operation.verify()
