@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import ENTRIES, answers, installed, operand_types, raising, reasons
+from layoutcheck.catalogue import ENTRIES, answers, codes, installed, operand_types, raising, reasons
 from layoutcheck.catalogue.guards import Guard
 from layoutcheck.catalogue.literals import plain
 from layoutcheck.cli import run
@@ -150,9 +150,9 @@ def test_a_coded_message_may_name_two_classes_with_their_modules() -> None:
 
 @needs_dsl
 def test_nearly_every_code_has_a_family() -> None:
-    coded = list(installed.coded())
-    assert len(coded) > 150
-    assert sum(bool(codes.cause(code)) for code in coded) > 0.95 * len(coded)
+    every = list(installed.coded())
+    assert len(every) > 150
+    assert sum(bool(codes.cause(code)) for code in every) > 0.95 * len(every)
 
 
 VERIFIERS = {
