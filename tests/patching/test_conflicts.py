@@ -171,7 +171,7 @@ def test_kernels_that_are_not_built_stay_as_they_are() -> None:
 
 # ---- whole programs ----
 
-DEFAULT = ("a struct", "a view with a pitch of its own", "a view of one block")
+DEFAULT = ("a view with a pitch of its own", "a view of one block")
 
 
 @pytest.mark.parametrize(
