@@ -12,6 +12,7 @@ import pytest
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector
 from layoutcheck.dsl.observe import Built, Loaded
+from layoutcheck.dsl.outcomes import Outcomes
 from layoutcheck.judge import judge_traced
 from layoutcheck.operands import check_operands
 from layoutcheck.sources.traced import Frame
@@ -235,3 +236,11 @@ def test_a_compiled_file_that_the_run_itself_wrote_was_seen(
         os.utime(tmp_path / name, (written, written))
         spool._record(str(tmp_path / "spool"), Loaded(str(tmp_path / name)))
     assert [Path(event["path"]).name for event in spool.read(tmp_path / "spool")] == ["old.o"]
+
+
+def test_a_compiled_file_of_an_installed_package_is_none_of_the_programs() -> None:
+    out = Outcomes(1, True)
+    out.loaded("/v/lib/python3.12/site-packages/quick/kernel.o", 0)
+    assert not list(out.failures(False, True))
+    out.loaded("cached/kernel.o", 1)
+    assert [one.kind for one in out.failures(False, True)] == ["loaded"]
