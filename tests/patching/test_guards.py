@@ -130,6 +130,12 @@ def test_a_value_of_an_earlier_turn_that_nobody_reads_is_no_loss() -> None:
     assert "            x = a[i]\n            c[i] = x\n" in first and "element_type" not in first
 
 
+def test_a_value_that_the_next_turn_reads_is_0_where_it_is_not_read() -> None:
+    text = SUM.replace("BEFORE", "note(x)").replace("TERM", "x = a[i]").replace("AFTER", "pass")
+    first, *_ = edits(text.replace("c[0] = x", "pass"), found(6))
+    assert "x = a.element_type(0)\n" in first
+
+
 def test_a_function_that_waits_for_other_threads_stays_outside() -> None:
     text = (
         ADD.replace("x + 1.0", "turned(x)")
