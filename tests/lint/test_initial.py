@@ -126,6 +126,14 @@ def test_nothing_is_written_unasked(
     assert not (repository / FILES[1]).exists() and not (repository / FILES[2]).exists()
 
 
+def test_the_job_takes_this_python_where_an_older_one_is_enough(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.8"')
+    assert run(["init", "--dry-run"]) == 0
+    assert f'python-version: "3.{sys.version_info.minor}"' in capsys.readouterr().out
+
+
 def test_no_repository(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init", "gone"]) == 2
     assert "no folder 'gone'" in capsys.readouterr().err
