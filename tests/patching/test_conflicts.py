@@ -162,6 +162,10 @@ def test_kernels_that_are_not_built_stay_as_they_are() -> None:
     assert pitched("host", "other") == ""
     text, made = edited_text("rows")  # of the built kernel alone
     assert unbuilt({"k.py": text + OTHER}, {"k.py": made + OTHER}, ["cutlass_host_Tensor"]) == ""
+    method = "class Gemm:\n    def __call__(self): self.run()\n    @cute.kernel\n    def run(self): PITCH\n"
+    texts = [{"k.py": f"PITCH = {n}\n{method}"} for n in (32, 33)]
+    assert unbuilt(*texts, ["cutlass___call_____main__Gemm_object_at__Tensor"]) == ""
+    assert unbuilt(*texts, ["cutlass___call_____main__Other_object_at__Tensor"]) == "run"
     search = Search(Path(), Path("k.py"), lambda *_: pytest.fail("it is traced"), None, None)
     made, why = unconflicted(
         search, traced(BEFORE), found(PITCHED), {"k.py": CONFLICTED["a pitch"][0] + OTHER}
