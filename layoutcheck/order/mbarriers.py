@@ -182,7 +182,7 @@ class Mbarriers:
             if barrier is None:
                 continue
             if barrier.guess:
-                raise Undecided("how many arrivals its mbarrier waits for is loaded, and not known", event)
+                raise Undecided("the count of its mbarrier rests on what only a run knows", event)
             parity = event.number_of(operands[1], warp.first + group[0]) & 1
             while barrier.phase & 1 == parity and barrier.pending == 0 and barrier.loads:
                 barrier.deliver()

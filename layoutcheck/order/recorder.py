@@ -127,7 +127,7 @@ class Recorder:
             )  # fmt: skip
             if parity is not None and self._loaded(machine.provenance[parity]):
                 event.guess = self.out.guessed = True
-            event.guess |= any(self.made_up(machine.provenance[slot]) for slot in counts)
+            event.guess |= any(self.reasons.worst(machine.provenance[slot]) != "static" for slot in counts)
             event.gathers = event.doubt and bool(copied) and not self.doubt(self._behind(copied))
             if box and not self.reasons.guessed(self._behind(box)):
                 event.box = tuple(number(machine.values[slot]) for slot in box)
@@ -212,10 +212,6 @@ class Recorder:
     def either(self, trust: int) -> bool:
         """Whether both arms of a branch by such a condition are run."""
         return self.doubt(trust) or (self.both and self.reasons.guessed(trust))
-
-    def made_up(self, trust: int) -> bool:
-        """Whether a value that only a run knows is behind it."""
-        return trust != 0 and self.reasons.worst(trust) not in ("static", "arguments")
 
 
 def _whither(meaning: Meaning, slots: list[int], guard: int | None) -> list[int]:

@@ -45,7 +45,7 @@ class Rendezvous:
             del self.released[warp.number]
             return True
         if event.guess:
-            raise Undecided("its number, or how many threads it waits for, is loaded, and not known", event)
+            raise Undecided("its number, or its count of threads, rests on what only a run knows", event)
         world, clocks = self.world, self.world.clocks
         number, threads = self._operands(event, warp, lanes)
         barrier = self.barriers.get((warp.block, number))
