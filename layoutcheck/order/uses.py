@@ -41,6 +41,7 @@ _READS = ("read", "matrix_read", "atomic", "bulk_store")
 _WRITES = ("write", "matrix_write", "atomic", "cp_async", "bulk_load")
 _NOT_FOLLOWED = ("unknown", "st_async", "bulk_peer", "tc_mma", "tc_copy", "tmem_read", "tmem_write")
 WAVEFRONTS = "wavefronts of "  # so begins what is counted of them over a launch
+JOINED = f"joined {WAVEFRONTS}"  # of the instructions that LLVM makes of them, each once: as LC301
 _SPAN = 1 << 18
 _MOST_BLOCKS = 64  # that are followed
 _THREAD, _EVENT = 20, 30  # bits before those of a byte's place in an access, and of a thread
@@ -107,7 +108,7 @@ def _instructions(kernel: Kernel, module: TracedModule) -> Counter[tuple[str, in
                 continue
             found[where.file, where.line, f"instructions of {one.op}"] += len(one.addresses)
             wavefronts = accesses_cost((one,), ()).sides[0].wavefronts
-            found[where.file, where.line, f"joined wavefronts of {one.op}"] += wavefronts
+            found[where.file, where.line, f"{JOINED}{one.op}"] += wavefronts
     return found
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from layoutcheck.fixes.swizzle import STRATEGY
-from layoutcheck.order.uses import WAVEFRONTS
+from layoutcheck.order.uses import JOINED, WAVEFRONTS
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.paddings import padded, pads, pitches, swizzled, tensors
 from layoutcheck.patching.program import Program, Site
@@ -115,17 +115,33 @@ def left(edited: Edited, finding: KernelFinding) -> bool:
     return any(_place(one) in there for one in findings(edited.after))
 
 
-def wavefronts(edited: Edited, finding: KernelFinding) -> tuple[int, int]:
-    """Those that the line of a finding takes in a launch, before and after an edit."""
+class Taken(NamedTuple):
+    """The wavefronts of a line before and after: of LLVM's instructions, each once, or of a launch."""
+
+    before: int
+    after: int
+    launch: bool
+
+    def __str__(self) -> str:
+        of = " in a launch" if self.launch else ""
+        return f"{self.after:,} wavefronts instead of {self.before:,}{of}"
+
+
+def wavefronts(edited: Edited, finding: KernelFinding) -> Taken:
+    """Those that the line of a finding takes, counted as the finding counts where both programs have that."""
     file, line = _place(finding)
     was, now = (_counted(state) for state in (edited.before, edited.after))
-    return _of_lines(was, file, [line]), _of_lines(now, file, edited.lines(file, line))
+    joined, all_ = (
+        (_of_lines(was, file, [line], what), _of_lines(now, file, edited.lines(file, line), what))
+        for what in (JOINED, WAVEFRONTS)
+    )
+    return Taken(*joined, False) if all(joined) else Taken(*all_, True)
 
 
-def _of_lines(counted: Counter[tuple[str, int, str]], file: str, lines: list[int]) -> int:
-    """The wavefronts of the compiler's instructions, in the first of the lines that has any."""
+def _of_lines(counted: Counter[tuple[str, int, str]], file: str, lines: list[int], what: str) -> int:
+    """The wavefronts of a kind, in the first of the lines that has any."""
     found = (
-        sum(n for at, n in counted.items() if at[:2] == (file, line) and at[2].startswith(WAVEFRONTS))
+        sum(n for at, n in counted.items() if at[:2] == (file, line) and at[2].startswith(what))
         for line in lines
     )
     return next(filter(None, found), 0)

@@ -103,19 +103,18 @@ def unconflicted(
         why = conflicts.objection(edited, finding) or _harmed(edited)
         if why or not conflicts.left(edited, finding):
             return why
-        before, after = conflicts.wavefronts(edited, finding)
-        if after * conflicts.WORTH <= before:
-            fewer.append((after, edits, edited))
-        return f"{after:,} wavefronts instead of {before:,}"
+        taken = conflicts.wavefronts(edited, finding)
+        if taken.after * conflicts.WORTH <= taken.before:
+            fewer.append((taken.after, edits, edited))
+        return str(taken)
 
     def repaired(edited: Edited) -> _Done:
-        before, after = conflicts.wavefronts(edited, finding)
+        taken = conflicts.wavefronts(edited, finding)
         verdict = conflicts.FEWER if conflicts.left(edited, finding) else conflicts.VERDICT
         places = tuple(one.places[0].where for one in conflicts.repaired(edited)) or (
             finding.places[0].where,
         )
-        note = f": {after:,} wavefronts instead of {before:,} in a launch"
-        return _Done(finding.places[0].where, verdict, places, note)
+        return _Done(finding.places[0].where, verdict, places, f": {taken}")
 
     made, why = _first(search, state, texts, ways, conflicts.MOST_WAYS, objection, repaired)
     if made is None and fewer:

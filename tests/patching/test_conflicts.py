@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.patching.conflicts import objection, ways
+from layoutcheck.patching.conflicts import objection, wavefronts, ways
 from layoutcheck.patching.edit import apply
 from layoutcheck.patching.search import Search
 from layoutcheck.patching.state import Edited, State
@@ -130,6 +130,27 @@ def test_an_edit_that_is_not_proven_is_refused(
     uses: SharedUses, told: list[KernelFinding], reason: str
 ) -> None:
     assert reason in tried(uses, *told)
+
+
+@pytest.mark.parametrize(
+    ("joined", "told"),
+    [
+        ((256, 32), "32 wavefronts instead of 256"),  # as the finding counts
+        ((0, 32), "16 wavefronts instead of 512 in a launch"),
+        ((256, 0), "16 wavefronts instead of 512 in a launch"),
+    ],
+)
+def test_wavefronts_are_told_in_one_count(joined: tuple[int, int], told: str) -> None:
+    text, made = edited_text("rows")
+    counts = [
+        replace(
+            uses,
+            lines=(*uses.lines, *([LineUse("k.py", LINE, "joined wavefronts of ld.shared", n)] if n else [])),
+        )
+        for uses, n in zip((BEFORE, used()), joined, strict=True)
+    ]
+    before, after = (traced(one, *some) for one, some in zip(counts, ([found()], []), strict=True))
+    assert str(wavefronts(Edited({"k.py": text}, before, {"k.py": made}, after), found())) == told
 
 
 def test_as_many_accesses_are_known_as_before() -> None:
