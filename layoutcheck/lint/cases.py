@@ -190,7 +190,7 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
             max(1, line),
             1,
             f"{what}{kind}{at}: {cut(_named_short(message), _MOST_TITLE)}",
-            f"{_missing(message, case.path)}Seen in {case}."
+            f"{missing(message, case.path)}Seen in {case}."
             if case.command
             else "Copies that it would have built after that were not seen.",
             origin=case.name,
@@ -216,7 +216,7 @@ def _skips(run: CaseRun) -> str:
     return f"its tests are skipped: {next(iter(reasons))}." if reasons else "are its tests skipped?"
 
 
-def _missing(message: str, path: str) -> str:
+def missing(message: str, path: str) -> str:
     """What to do about a module that a program did not find; "" for other messages."""
     found = _NO_MODULE.search(message)
     if found is None:

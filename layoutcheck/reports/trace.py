@@ -127,8 +127,13 @@ def meaning(failure: TraceFailure) -> str:
     """What an exception on the host means, as a pasted one is answered; "" where it is not known."""
     from layoutcheck.catalogue import answers
     from layoutcheck.catalogue.entry import CLEAN, UNKNOWN
+    from layoutcheck.lint.cases import missing
 
-    known = answers(failure.message) if failure.kind == "raised" else []
+    if failure.kind != "raised":
+        return ""
+    if absent := missing(failure.message, failure.where.file if failure.where else "."):
+        return absent.rstrip()
+    known = answers(failure.message)
     told = [one for one in known[:1] if not one.entry.general and one.entry.level not in (CLEAN, UNKNOWN)]
     return "".join(f"{one.title}. {one.cause} What helps: {one.remedy}." for one in told)
 
