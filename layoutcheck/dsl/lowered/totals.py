@@ -29,6 +29,7 @@ from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.lowered.record import Recorded
+from layoutcheck.errors import InputError
 from layoutcheck.machine import banks
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.machine.banks import LOAD, MATRIX, OFF, STORE
@@ -159,10 +160,11 @@ class _Counted:
         each = max(1, _SIDE_BY_SIDE // self.how.threads) if self.how.threads % WARP == 0 else 1
         chosen = list(_weighted(self.how))
         self.evaluated = len(chosen)
-        for first in range(0, len(chosen), each):
-            if not self._some(chosen[first : first + each]):
-                return TOO_LONG
-        return ""
+        parts = (chosen[first : first + each] for first in range(0, len(chosen), each))
+        try:
+            return "" if all(map(self._some, parts)) else TOO_LONG
+        except InputError as error:  # an access that faults takes no wavefronts
+            return f"an access is misaligned: {error.message}"
 
     def _some(self, chosen: list[tuple[tuple[int, int, int], int]]) -> bool:
         at = tuple(index for index, _ in chosen)
