@@ -26,11 +26,13 @@ def diagnose(world: World, problem: Problem) -> None:
 
 def _cp_async(world: World, problem: Problem, first: Party, second: Party) -> None:
     """The copying warp's commits and waits between the copy and the access, in the order of the program."""
-    groups, waited, closed, wait = 0, 0, False, None
+    groups, waited, closed, wait, meeting = 0, 0, False, None, None
     for event in _between(world, first, second):
         kind = event.meaning.kind
         if kind == "cp_commit":
-            groups += 1
+            groups, meeting = groups + 1, None
+        elif kind == "barrier" and event.mask is None:
+            meeting = meeting or event
         elif kind == "cp_wait":
             wait, waited = event, groups
             closed = closed or groups > event.meaning.count
@@ -38,6 +40,8 @@ def _cp_async(world: World, problem: Problem, first: Party, second: Party) -> No
         problem.facts["cause"] = "no-barrier"
     elif wait is None:
         problem.facts["cause"] = "no-wait" if groups else "no-commit"
+        if groups and meeting is not None and first.warp != second.warp:
+            problem.parties.append(Party(meeting, first.block, first.thread))
     else:
         problem.facts["cause"] = "wait-count" if waited else "no-commit"
         problem.facts["pending"], problem.facts["most"] = wait.meaning.count, max(0, waited - 1)

@@ -73,6 +73,8 @@ def _missing(problem: Problem, places: Places) -> str:
     if cause == "no-barrier" and not same_warp(problem):
         after = f" after the wait at {line(wait)}" if wait is not None else ""
         return f"Missing: sync_threads(){after} and before {second}: only these make a thread wait for other threads' copies."
+    if cause == "no-wait" and wait is not None:  # the threads meet there
+        return f"Missing: cp_async_wait_group(0) between the commit and the barrier at {line(wait)}."
     return f"Missing: cp_async_wait_group(0) before {second}" + (
         "." if same_warp(problem) else f", and sync_threads() after it ({does(places[1])})."
     )
