@@ -222,14 +222,16 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
     from layoutcheck.check import Report
     from layoutcheck.reports.outcome import Explained, Message
     from layoutcheck.sources.diagnostics import read_errors
+    from layoutcheck.sources.pasted import readings
 
     outcomes: list[Outcome] = []
     arch = stated or "sm_90a"
     taken = () if stated else (f"the GPU is {arch}; --arch names another",)
+    reading = next(readings(text))
     try:
         errors = read_errors(text, arch, sources)
     except InputError:  # another tool answers the text; what it states stays true
-        alone = _stated(text, arch)
+        alone = _stated(reading, arch)
         if alone is None or alone.verdict not in ("rejected", "wrong"):
             raise
         return [alone]
@@ -237,7 +239,7 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
         if isinstance(found, Answer):
             outcomes.append(Explained(found))
         elif found.copy is None:
-            outcomes.append(Message(replace(found, printed=_unproved(found, text))))
+            outcomes.append(Message(replace(found, printed=_unproved(found, reading))))
         else:
             from layoutcheck.api import check_copy  # a tenth of a second, of which most texts need nothing
 
@@ -246,7 +248,7 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
             outcomes.append(replace(report, assumptions=(*taken, *words, *report.assumptions)))
     first = outcomes[0]
     if not any(isinstance(outcome, Report) for outcome in outcomes):
-        printed = _stated(text, arch, first if isinstance(first, Message) else None)
+        printed = _stated(reading, arch, first if isinstance(first, Message) else None)
         outcomes = _with_stated(outcomes, printed) if printed else outcomes
     copy = operands(text) if any(isinstance(outcome, Explained) for outcome in outcomes) else None
     if copy is not None:
@@ -279,26 +281,23 @@ def _with_stated(outcomes: list[Outcome], stated: Report) -> list[Outcome]:
     return [*outcomes, replace(stated, assumptions=(_OF_OTHERS, *stated.assumptions))]
 
 
-def _unproved(found: Diagnostic, text: str) -> str:
+def _unproved(found: Diagnostic, reading: str) -> str:
     """What the tensor that a text prints lacks of the alignment which a message asks of its side."""
     from layoutcheck.sources.messages import explain as explained
-    from layoutcheck.sources.pasted import readings
     from layoutcheck.sources.written import unproved
 
     told = explained(found.message)
     if told is None or told.operand is None or "need_bits" not in told.evidence:
         return ""
-    return unproved(next(readings(text)), found.atom, told.operand, told.evidence["need_bits"])
+    return unproved(reading, found.atom, told.operand, told.evidence["need_bits"])
 
 
-def _stated(text: str, arch: str, message: Message | None = None) -> Report | None:
+def _stated(reading: str, arch: str, message: Message | None = None) -> Report | None:
     """The report on the copy whose tensors the text prints, by the atom that the compiler's message names."""
     from layoutcheck.api import check
     from layoutcheck.catalogue.snippets import tiled
-    from layoutcheck.sources.pasted import readings
     from layoutcheck.sources.written import find
 
-    reading = next(readings(text))
     copy = find(reading, message.diagnostic.atom if message else None, tiled(reading))
     if copy is None:
         return None
