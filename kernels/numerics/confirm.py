@@ -24,6 +24,7 @@ import torch
 
 from kernels.numerics.vectors import KINDS, vectors
 from layoutcheck.gpu.tensor_cores import run_matmul, run_vectors, to_device
+from layoutcheck.machine.cubin import registers as registers_of
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import rates
 from layoutcheck.numerics.formats import FORMATS, round_to
@@ -31,7 +32,6 @@ from layoutcheck.numerics.paths import compare, path
 from layoutcheck.numerics.paths import run as run_path
 from layoutcheck.numerics.probes import identify, predict, probes, stacked, summary
 from layoutcheck.numerics.resources import decode_attention, resources
-from layoutcheck.numerics.resources import registers as registers_of
 from layoutcheck.numerics.sample import rms_error
 from layoutcheck.numerics.tolerance import derive
 from layoutcheck.numerics.units import decode, encode, unit

@@ -87,7 +87,7 @@ def _tile(text: str) -> tuple[int, int, int]:
 
 
 def _registers(file: Path) -> dict[str, int]:
-    from layoutcheck.numerics.resources import registers
+    from layoutcheck.machine.cubin import registers
 
     try:
         return registers(file.read_bytes())

@@ -24,7 +24,7 @@ from kernels.numerics.instructions import NAMES
 from kernels.numerics.grouped_gemm import compile_grouped
 from kernels.numerics.decode import FORMS, compile_decode
 from layoutcheck.gpu.mma import operation, tiles
-from layoutcheck.numerics.resources import registers
+from layoutcheck.machine.cubin import registers
 from layoutcheck.numerics.units import unit
 
 def texts(name):

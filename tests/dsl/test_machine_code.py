@@ -20,7 +20,7 @@ def cubin(code: bytes) -> bytes:
     """An ELF file with these instructions."""
     strings = b"\0.strtab\0.text.kernel\0"
     sections = [(1, 64, len(strings)), (9, 64 + len(strings), len(code))]
-    header = bytearray(64)
+    header = bytearray(b"\x7fELF\x02\x01".ljust(64, b"\0"))
     struct.pack_into("<Q", header, 40, 64 + len(strings) + len(code))
     struct.pack_into("<HHH", header, 58, 64, len(sections), 0)
     table = b"".join(

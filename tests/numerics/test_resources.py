@@ -11,7 +11,8 @@ import pytest
 
 from benchmarks.occupancy_header import INCLUDES, ask_header, launches
 from layoutcheck.errors import InputError
-from layoutcheck.numerics.resources import DEVICES, decode_attention, gemm, occupancy, registers, resources
+from layoutcheck.machine.cubin import registers
+from layoutcheck.numerics.resources import DEVICES, decode_attention, gemm, occupancy, resources
 
 
 def _issue_703(tensor_cores: bool, device: str = "A100") -> dict[str, object]:

@@ -9,13 +9,11 @@ carries what it waits for (six scoreboards) and how long the next one waits for 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-_REGISTERS = 0x2F
-"""The attribute of `.nv.info` that holds a kernel's registers (EIATTR_REGCOUNT, as cuobjdump names it)."""
-_SIZED = 4
-"""The format of attributes that are followed by as many bytes as they say."""
+from layoutcheck.machine.cubin import sections
+
 _BYTES = 16
 """Of an instruction."""
 _ASYNC, _ALWAYS = 0xFAE, 0x7
@@ -72,18 +70,9 @@ class Turn(NamedTuple):
     once: int = 0
 
 
-def registers(cubin: bytes) -> int:
-    """Of the kernel of an ELF file, by its section `.nv.info`; 0 where that does not say."""
-    for name, content in _sections(cubin):
-        if name == b".nv.info":
-            return _attribute(content)
-    return 0
-
-
 def turn(cubin: bytes, looks: bool) -> Turn:
     """Of a kernel of sm_90. `looks`: what it stores to global memory under a condition is never stored."""
-    code = next((content for name, content in _sections(cubin) if name.startswith(b".text.")), b"")
-    every = _decoded(code)
+    every = _decoded(_code(cubin))
     loops = [
         (one.target, at + 1)
         for at, one in enumerate(every)
@@ -138,9 +127,14 @@ def _replayed(body: Sequence[Instruction], latency: float) -> float:
 
 def guarded(cubin: bytes) -> bool:
     """Whether a cp.async stands under a predicate of its own: ncu counts its wavefronts in another way."""
-    code = next((content for name, content in _sections(cubin) if name.startswith(b".text.")), b"")
+    code = _code(cubin)
     words = (struct.unpack_from("<Q", code, at)[0] for at in range(0, len(code), _BYTES))
     return any(low & 0xFFF == _ASYNC and low >> 12 & 0xF != _ALWAYS for low in words)
+
+
+def _code(cubin: bytes) -> bytes:
+    """The machine code of its kernel."""
+    return next((content for name, content in sections(cubin) if name.startswith(".text.")), b"")
 
 
 def _accesses(some: Sequence[Instruction]) -> bool:
@@ -173,23 +167,3 @@ def _distance(low: int, high: int) -> int:
     upper = low >> 34 | (high & (1 << 18) - 1) << 30
     upper -= (upper >> 47) << 48
     return 4 * (upper << 8 | low >> 16 & 0xFF)
-
-
-def _sections(cubin: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Names and contents of an ELF file's sections."""
-    start = struct.unpack_from("<Q", cubin, 40)[0]
-    size, count, names = struct.unpack_from("<HHH", cubin, 58)
-    sections = [struct.unpack_from("<IIQQQQ", cubin, start + n * size) for n in range(count)]
-    for name, _, _, _, offset, length in sections:
-        at = sections[names][4] + name
-        yield cubin[at : cubin.index(b"\0", at)], cubin[offset : offset + length]
-
-
-def _attribute(info: bytes) -> int:
-    at = 0
-    while at < len(info):
-        form, name, length = struct.unpack_from("<BBH", info, at)
-        if name == _REGISTERS:
-            return int(struct.unpack_from("<II", info, at + 4)[1])
-        at += 4 + (length if form == _SIZED else 0)
-    return 0

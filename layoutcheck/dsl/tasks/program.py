@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.dsl.tasks import Item, python_error
-from layoutcheck.dsl.tasks.machine_code import registers, turn
+from layoutcheck.dsl.tasks.machine_code import turn
+from layoutcheck.machine.cubin import registers
 
 _COUNT = itertools.count()
 
@@ -50,7 +51,7 @@ def _compiled(item: Item) -> Item:
     module = _module(item["code"])
     made = cute.compile[cute.KeepCUBIN, cute.KeepPTX](module.launch, *tensors, make_fake_stream(), *scalars)
     known = {"turn": turn(made.__cubin__, item["looks"])} if item["arch"].startswith("sm_90") else {}
-    return {"registers": registers(made.__cubin__), "ptx": made.__ptx__} | known
+    return {"registers": max(registers(made.__cubin__).values()), "ptx": made.__ptx__} | known
 
 
 def _module(code: str) -> Any:
