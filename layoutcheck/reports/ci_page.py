@@ -11,7 +11,7 @@ from layoutcheck.findings import SEVERITIES
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.result import Ran, Result
 from layoutcheck.regular import regular_lines
-from layoutcheck.reports.html import document
+from layoutcheck.reports.html import badge, document, table
 from layoutcheck.reports.lint import severity_count, summary
 from layoutcheck.reports.pictures.svg import element, escape
 from layoutcheck.reports.style import Style
@@ -27,9 +27,7 @@ def render(result: Result, style: Style) -> str:
         ", ".join(severity_count(each, counted[each]) for each in SEVERITIES if counted[each])
         or "no findings"
     )
-    heading = element(
-        "h1", element("span", escape(worst), class_=f"badge {worst}"), element("span", escape(said))
-    )
+    heading = element("h1", badge(worst), element("span", escape(said)))
     told = [element("p", escape(line)) for line in summary(result, style)]
     body = [
         element("article", element("header", heading), *told),
@@ -56,7 +54,7 @@ def _finding(finding: LintFinding, lines: Sequence[str]) -> str:
     cases = finding.evidence.get("cases", ())
     head = element(
         "summary",
-        element("span", escape(finding.severity), class_=f"badge small {escape(finding.severity)}"), " ",
+        badge(finding.severity, "small"), " ",
         element("code", escape(finding.code), class_="code"), " ",
         escape(f"line {finding.line}: {finding.title}"),
     )  # fmt: skip
@@ -74,26 +72,10 @@ def _finding(finding: LintFinding, lines: Sequence[str]) -> str:
 def _programs(runs: Sequence[Ran]) -> str:
     if not runs:
         return ""
-    head = element(
-        "tr",
-        *(
-            element("th", name, scope="col")
-            for name in ("program", "for", "kernels", "copies", "seconds", "how it ended")
-        ),
-    )
-    rows = [
-        element(
-            "tr",
-            *(
-                element("td", escape(cell))
-                for cell in (run.name, run.arch, run.kernels, run.copies, _seconds(run), _ending(run))
-            ),
-        )
-        for run in runs
-    ]
-    return element(
-        "article", element("h2", "Programs and cases"), element("table", head, *rows, class_="runs")
-    )
+    head = ("program", "for", "kernels", "copies", "seconds", "how it ended")
+    rows = [(run.name, run.arch, run.kernels, run.copies, _seconds(run), _ending(run)) for run in runs]
+    shown = table([map(escape, row) for row in rows], head, class_="runs")
+    return element("article", element("h2", "Programs and cases"), shown)
 
 
 def _seconds(run: Ran) -> str:
@@ -110,20 +92,9 @@ def _never(result: Result) -> str:
     if not result.counts.never:
         return ""
     rows = [
-        element(
-            "tr",
-            element("td", element("code", escape(path))),
-            element("td", escape(", ".join(map(str, lines)))),
-        )
+        (element("code", escape(path)), escape(", ".join(map(str, lines))))
         for path, lines in result.counts.never.items()
     ]
-    head = element("tr", element("th", "file", scope="col"), element("th", "lines", scope="col"))
-    return element(
-        "article",
-        element("h2", "Copy sites that no program reached"),
-        element(
-            "details",
-            element("summary", many(len(rows), "file")),
-            element("table", head, *rows, class_="runs"),
-        ),
-    )
+    summary = element("summary", many(len(rows), "file"))
+    shown = element("details", summary, table(rows, ("file", "lines"), class_="runs"))
+    return element("article", element("h2", "Copy sites that no program reached"), shown)

@@ -6,8 +6,9 @@ shows who writes it), so the page says the same without scripts, printed, or in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from layoutcheck.atoms.tma.summary import lines as of_tma
 from layoutcheck.check import Fix, Report
@@ -170,8 +171,7 @@ def _heading(verdict: str, main: Finding | None, otherwise: str, subject: str | 
     code = element("code", escape(main.code), class_="code") if main else ""
     return element(
         "header",
-        element("h1", element("span", verdict, class_=f"badge {verdict}"), code,
-                element("span", escape(main.title if main else otherwise))),
+        element("h1", badge(verdict), code, element("span", escape(main.title if main else otherwise))),
         element("p", escape(subject), class_="subject") if subject else "",
     )  # fmt: skip
 
@@ -209,6 +209,18 @@ def _copy(report: Report, main: Finding | None) -> str:
         rows.append(_row("cluster", escape(str(copy.cluster).removeprefix("cluster "))))
     rows += [_row("assumed", escape("; ".join(report.assumptions)))] if report.assumptions else []
     return element("table", *rows, class_="copy")
+
+
+def badge(verdict: str, *kind: str) -> str:
+    """A verdict in its colour; of the `kind` "small" beside other words."""
+    return element("span", escape(verdict), class_=" ".join(("badge", *kind, verdict)))
+
+
+def table(rows: Iterable[Iterable[str]], head: Sequence[str] = (), **attributes: Any) -> str:
+    """A table of cells that are markup, below the names of its columns, if they have any."""
+    top = [element("tr", *(element("th", name, scope="col") for name in head))] if head else []
+    below = (element("tr", *(element("td", cell) for cell in row)) for row in rows)
+    return element("table", *top, *below, **attributes)
 
 
 def _row(name: str, value: str) -> str:
@@ -260,8 +272,7 @@ def _fix(number: int, fix: Fix) -> str:
     return element(
         "details",
         element("summary", element("strong", f"{number}. {escape(fix.strategy)}"), " ",
-                element("span", escape(fix.verdict), class_=f"badge small {escape(fix.verdict)}"),
-                element("span", escape(cost), class_="quiet")),
+                badge(fix.verdict, "small"), element("span", escape(cost), class_="quiet")),
         element("p", escape(said)),
         element("p", escape(by), class_="quiet") if by else "",
         element("p", escape(f"a sketch: {fix.sketch}")) if fix.sketch else "",

@@ -112,7 +112,7 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
         f"{worst}: {counts}",
         _controls(entries),
         [
-            element("h1", element("span", worst, class_=f"badge {worst}"), element("span", escape(counts))),
+            element("h1", html.badge(worst), element("span", escape(counts))),
             element("pre", escape(told), class_="counts quiet"),
             element("noscript", element("p", _NO_SCRIPTS, class_="quiet")),
             *missed,
@@ -254,28 +254,17 @@ def _controls(entries: Sequence[Entry]) -> str:
 
 def _kernels(judged: JudgedTrace, entries: Sequence[Entry]) -> str:
     """A row for each kernel: its architecture, its copies, the worst that is said of it."""
-    rows = []
     worst_of: dict[str, str] = {}
     for entry in entries:
         for name in entry.kernels:
             worst_of[name] = max(worst_of.get(name, "legal"), entry.verdict, key=_rank)
+    rows = []
     for kernel in judged.trace.kernels:
-        worst = worst_of.get(kernel.name, "legal")
+        worst = html.badge(worst_of.get(kernel.name, "legal"), "small")
         again = f", built {kernel.built} times" if kernel.built > 1 else ""
-        rows.append(
-            element(
-                "tr",
-                element("td", element("span", worst, class_=f"badge small {worst}")),
-                element("td", element("code", escape(kernel.name))),
-                element("td", escape(kernel.arch)),
-                element("td", f"{many(kernel.copies, 'copy', 'copies')}{again}"),
-            )
-        )  # fmt: skip
-    return (
-        element("section", element("h2", "Kernels"), element("table", *rows), class_="kernels")
-        if rows
-        else ""
-    )
+        copies = f"{many(kernel.copies, 'copy', 'copies')}{again}"
+        rows.append((worst, element("code", escape(kernel.name)), escape(kernel.arch), copies))
+    return element("section", element("h2", "Kernels"), html.table(rows), class_="kernels") if rows else ""
 
 
 def _file(name: str, entries: Sequence[Entry], number: str, open_: bool) -> str:
@@ -295,7 +284,7 @@ def _card(entry: Entry, name: str, open_: bool) -> str:
     cost = element("span", escape(entry.cost), class_="cost") if entry.cost else ""
     head = element(
         "summary",
-        element("span", entry.verdict, class_=f"badge small {entry.verdict}"),
+        html.badge(entry.verdict, "small"),
         element("span", f"line {entry.line}", class_="at"),
         element("span", escape(entry.title), class_="title"),
         cost,
