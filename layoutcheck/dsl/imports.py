@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
-Act = Callable[[ModuleType], None]
+Act = Callable[[ModuleType], object]
 Around = Callable[[], contextlib.AbstractContextManager[None]]
 
 

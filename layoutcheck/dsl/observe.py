@@ -149,26 +149,22 @@ def watch(record: Record, *, stop: bool = False, change: Change | None = None) -
     `stop` ends every build after its trace: nothing is compiled, and what would be launched does nothing.
     `change` gets every module, and its kernel's name, after it was recorded and before it is compiled.
     """
-    undo: list[Callable[[], None]] = []
+    undo = contextlib.ExitStack()
 
     def wrap(module: Any) -> None:
         problem = unsupported()
         if problem:
             record(Unsupported(problem))
         else:
-            undo.append(_wrap(module, record, stop, change))
+            undo.callback(_wrap(module, record, stop, change))
 
-    undo.append(when_imported(DSL, lambda _: None, uncollected))
-    undo.append(when_imported(HOME, wrap))
-    undo.append(when_imported(OPERATIONS, lambda module: undo.append(_deepen(module))))
-    undo.append(when_imported(ORDERING, lambda module: undo.append(_deepen_order(module))))
-    undo.append(when_imported(ELEMENTS, lambda module: undo.append(_deepen_order(module, FEW_FRAMES))))
-    undo.append(when_imported(LOADER, lambda module: undo.append(_wrap_loader(module, record))))
-    try:
+    with undo:
+        undo.callback(when_imported(DSL, lambda _: None, uncollected))
+        undo.callback(when_imported(HOME, wrap))
+        for dialect in (OPERATIONS, ORDERING, ELEMENTS):
+            undo.callback(when_imported(dialect, lambda module: undo.callback(_deepen(module))))
+        undo.callback(when_imported(LOADER, lambda module: undo.callback(_wrap_loader(module, record))))
         yield
-    finally:
-        for one in reversed(undo):
-            one()
 
 
 def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None) -> Callable[[], None]:
@@ -254,54 +250,30 @@ def _tell_call(dsl: Any, signature: inspect.Signature, args: Any, named: Any, re
 
 
 def _deepen(module: Any) -> Callable[[], None]:
-    """Have copies keep their whole Python stack where others keep one frame, or few; as `_wrap`.
+    """Have operations of a dialect keep more of their Python stack than one frame; as `_wrap`.
 
     Where the DSL's frames have no limit that can be changed (before 4.6.1) all stay as they are.
     """
-    ir = sys.modules["cutlass._mlir.ir"]
-    frames = getattr(ir, "_globals", None)
-    if not hasattr(frames, "set_loc_tracebacks_frame_limit"):
-        return lambda: None
-    owners = [
-        owner
-        for owner in vars(module).values()
-        if getattr(owner, "OPERATION_NAME", "") in COPIES and issubclass(owner, ir.OpView)
-    ]
-    undo = [_deep(owner, frames) for owner in owners]
-    for owner in vars(module).values():
-        name = str(getattr(owner, "OPERATION_NAME", ""))
-        if isinstance(owner, type) and name not in COPIES and TAGGED.match(name):
-            undo.append(_deep(owner, frames, STACK_DEPTH if name in PRODUCTS else FEW_FRAMES))
-    module.copies_are_deep = {owner.OPERATION_NAME for owner in owners} == set(COPIES)
-
-    def undo_all() -> None:
-        module.copies_are_deep = False
-        for one in undo:
-            one()
-
-    return undo_all
-
-
-def _deepen_order(module: Any, most: int = STACK_DEPTH) -> Callable[[], None]:
-    """The same for what orders accesses, of which there is little: barriers, waits, fences; or for others."""
     frames = getattr(sys.modules["cutlass._mlir.ir"], "_globals", None)
     if not hasattr(frames, "set_loc_tracebacks_frame_limit"):
         return lambda: None
-    owners = {
-        owner
-        for owner in vars(module).values()
-        if isinstance(owner, type) and TAGGED.match(str(getattr(owner, "OPERATION_NAME", "")))
-    }
-    undo = [_deep(owner, frames, most) for owner in owners]
-
-    def undo_all() -> None:
-        for one in undo:
-            one()
-
-    return undo_all
+    undo, names = contextlib.ExitStack(), set[str]()
+    for owner in dict.fromkeys(one for one in vars(module).values() if isinstance(one, type)):
+        name = str(getattr(owner, "OPERATION_NAME", ""))
+        if TAGGED.match(name):
+            undo.callback(_deep(owner, frames, _depth(name)))
+            names.add(name)
+    module.copies_are_deep = names >= set(COPIES)
+    undo.callback(setattr, module, "copies_are_deep", False)
+    return undo.close
 
 
-def _deep(owner: Any, frames: Any, most: int = STACK_DEPTH) -> Callable[[], None]:
+def _depth(name: str) -> int:
+    """The frames that an operation keeps: its whole stack where there is little of it, as of barriers."""
+    return STACK_DEPTH if name in (*COPIES, *PRODUCTS) or name.startswith("nvvm.") else FEW_FRAMES
+
+
+def _deep(owner: Any, frames: Any, most: int) -> Callable[[], None]:
     """One kind of operation, whatever the depth is when it is made (0: no stacks at all)."""
     build = owner.__init__
 
