@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -39,6 +40,12 @@ class AnyUnit:
     def k(self) -> int:
         """Products per output of one instruction."""
         return self.instruction.k
+
+    def _described(self, names: Sequence[str], status: tuple[str, str], **more: Any) -> dict[str, Any]:
+        """These parameters and `more`, with what is known of them: `describe` of every unit."""
+        rule = {name: getattr(self.rule, name) for name in names}
+        known = {"status": status[0], "source": status[1]}
+        return {"unit": self.name, "arch": self.arch, "k": self.k} | rule | more | known
 
     def _inputs(self, a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
         one, other = self.instruction.a, self.instruction.b
@@ -80,21 +87,12 @@ class Unit(AnyUnit):
 
     def describe(self) -> dict[str, Any]:
         """The parameters, their status and source."""
-        rule = self.rule
-        return {
-            "unit": self.name,
-            "arch": self.arch,
-            "k": self.k,
-            "block": rule.block,
-            "fraction_bits": rule.fraction_bits,
-            "rounding": rule.rounding,
-            "result": f"{rule.accumulator}" if rule.precision in (24, 11) else f"e8m{rule.precision - 1}",
-            "anchor_floor": rule.anchor_floor,
-            "add_c_last": self.add_c_last,
-            "status": self.status[0],
-            "source": self.status[1],
-            "evidence": {name: f"{word}: {source}" for name, (word, source) in self.evidence.items()},
-        }
+        rule, known = self.rule, self.evidence
+        result = f"{rule.accumulator}" if rule.precision in (24, 11) else f"e8m{rule.precision - 1}"
+        return self._described(
+            ("block", "fraction_bits", "rounding"), self.status, result=result,
+            anchor_floor=rule.anchor_floor, add_c_last=self.add_c_last,
+        ) | {"evidence": {name: f"{word}: {source}" for name, (word, source) in known.items()}}  # fmt: skip
 
     def fma(self, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Raw:
         """d = a . b + c for raw encodings: a and b of shape (..., k), c and the result of shape (...).

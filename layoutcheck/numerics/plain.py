@@ -118,15 +118,8 @@ class PlainUnit(Unit):
 
     def describe(self) -> dict[str, Any]:
         """The arithmetic, its status and source."""
-        return {
-            "unit": self.name,
-            "arch": self.arch,
-            "k": self.k,
-            "arithmetic": self.arithmetic,
-            "status": self.status[0],
-            "source": self.status[1],
-            "evidence": {name: f"{word}: {source}" for name, (word, source) in self.evidence.items()},
-        }
+        known = {name: f"{word}: {source}" for name, (word, source) in self.evidence.items()}
+        return self._described((), self.status, arithmetic=self.arithmetic) | {"evidence": known}
 
     def step(self, a: Operand, b: Operand, c: Floats) -> Floats:
         """One instruction on decoded operands, k on axis 0."""

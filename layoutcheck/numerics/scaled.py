@@ -45,17 +45,8 @@ class ScaledUnit(AnyUnit):
 
     def describe(self) -> dict[str, Any]:
         """The parameters, their status and source."""
-        return {
-            "unit": self.name,
-            "arch": self.arch,
-            "k": self.k,
-            "block": self.rule.block,
-            "fraction_bits": self.rule.fraction_bits,
-            "rounding": self.rule.rounding,
-            "anchor_floor": self.rule.anchor_floor,
-            "status": LITERATURE,
-            "source": "MS (mmasim 2.1.1)",
-        }
+        names = ("block", "fraction_bits", "rounding", "anchor_floor")
+        return self._described(names, (LITERATURE, "MS (mmasim 2.1.1)"))
 
     def fma(self, a: ArrayLike, b: ArrayLike, c: ArrayLike, scale_a: ArrayLike, scale_b: ArrayLike) -> Raw:
         """d = sum of scale_a a scale_b b, + c, for raw encodings.
