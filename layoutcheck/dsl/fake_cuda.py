@@ -44,6 +44,10 @@ _OBJECT = re.compile(r":\s*:py:obj:`~?\.?(\w+)`")
 _ADDRESS = re.compile(r"(\w*ptr\w*|pp|pbase|pHost|pDevice)\s*:", re.IGNORECASE)
 _HOST = re.compile(r"cu\w*(HostAlloc|[Aa]lloc(Host|Managed))$")  # what it gives, a program may write
 _MOST_WORDS = 120  # characters of an error
+_BENCHMARKING = (
+    "cutlass.base_dsl.utils.testing", "cutlass.testing", "cutlass.cute.testing", "triton.testing",
+    "torch._inductor.utils",
+)  # fmt: skip
 SPARED = (
     f"of the modules that benchmarks build of one function {MOST_MEASURED}, and those that reach new lines, "
     "are judged"
@@ -79,12 +83,9 @@ def install(arch: str | None, tell: Tell) -> None:
         when_imported(f"cuda.bindings.{name}", partial(_bindings, prefix=prefix, capability=capability))
     when_imported("cutlass.utils.hardware_info", partial(_hardware_info, capability=capability))
     when_imported("cutlass.cute.runtime", _runtime)
-    when_imported("cutlass.base_dsl.utils.testing", partial(_testing, tell=tell))
-    when_imported("cutlass.testing", partial(_testing, tell=tell))
-    when_imported("cutlass.cute.testing", partial(_testing, tell=tell))
+    for name in _BENCHMARKING:
+        when_imported(name, partial(_testing, tell=tell))
     when_imported("cudnn", _cudnn)
-    when_imported("triton.testing", partial(_testing, tell=tell))
-    when_imported("torch._inductor.utils", partial(_testing, tell=tell))
     when_imported("triton.runtime.driver", partial(_triton_driver, capability=capability))
     when_imported("triton.runtime.jit", _triton_kernels)
 

@@ -250,17 +250,24 @@ def _classes(torch: Any, mode: Any) -> None:
         named = {key: _place(torch, value) for key, value in named.items() if key != "pin_memory"}
         return make(*args, **named)
 
+    torch.Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
+    _back_within(mode, torch.Tensor, classmethod, ("__torch_function__", "__torch_dispatch__"), "torch")
+
+
+def _back_within(mode: Any, owner: Any, kind: Any, names: tuple[str, ...], apart: str = "") -> None:
+    """Methods of this kind and of these names run in the mode, in classes derived of `owner`.
+
+    Those of the package `apart` are left as they are.
+    """
+
     def __init_subclass__(cls: Any, **named: Any) -> None:  # noqa: N807
-        super(torch.Tensor, cls).__init_subclass__(**named)
-        if cls.__module__.partition(".")[0] == "torch":
-            return
-        for name in ("__torch_function__", "__torch_dispatch__"):
-            if isinstance(cls.__dict__.get(name), classmethod):
-                setattr(cls, name, classmethod(_within(mode, cls.__dict__[name].__func__)))
+        super(owner, cls).__init_subclass__(**named)
+        for name in names if cls.__module__.partition(".")[0] != apart else ():
+            if isinstance(cls.__dict__.get(name), kind):
+                setattr(cls, name, kind(_within(mode, cls.__dict__[name].__func__)))
 
     hook: Any = __init_subclass__
-    torch.Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
-    torch.Tensor.__init_subclass__ = classmethod(hook)
+    owner.__init_subclass__ = classmethod(hook)
 
 
 def _default_device(torch: Any) -> None:
@@ -289,12 +296,4 @@ def _threads(mode: Any) -> None:
 
 def _autograd(torch: Any, mode: Any) -> None:
     """torch leaves the mode for the functions of an autograd.Function; go back to it there."""
-
-    def __init_subclass__(cls: Any, **named: Any) -> None:  # noqa: N807
-        super(torch.autograd.Function, cls).__init_subclass__(**named)
-        for name in ("forward", "backward"):
-            if isinstance(cls.__dict__.get(name), staticmethod):
-                setattr(cls, name, staticmethod(_within(mode, cls.__dict__[name].__func__)))
-
-    hook: Any = __init_subclass__
-    torch.autograd.Function.__init_subclass__ = classmethod(hook)
+    _back_within(mode, torch.autograd.Function, staticmethod, ("forward", "backward"))
