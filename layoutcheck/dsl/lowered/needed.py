@@ -174,39 +174,33 @@ class Needed:
     def base(self, value: Value) -> Operation | bool | None:
         """The `llvm.alloca` that a pointer points into, None where it may be any, False where it is none."""
         chain: list[Value] = []
-        found: Operation | bool | None = None
-        while True:
-            if value in self._bases:
-                found = self._bases[value]
-                break
-            chain.append(value)
-            kind = parse_type(value.type)
-            op = value.definition
-            if kind.kind == "pointer" and kind.space != GENERIC:
-                found = False
-                break
-            if op is None:
-                owner = value.owner
-                entry = isinstance(owner, Block) and owner.parent.parent.name not in ("scf.for", "scf.while")
-                found = False if entry else None
-                break
-            if op.name == "llvm.alloca":
-                found = op
-                break
-            if op.name == "llvm.extractvalue":
-                inner = inserted(op)
-                if inner is None:
-                    found = None if op.operands[0].definition is not None else False
-                    break
-                value = inner
-            elif op.name in _TRANSPARENT:
-                value = op.operands[0]
-            else:
-                found = False if op.name.startswith(("llvm.mlir", "nvvm.", "llvm.load")) else None
-                break
-        for one in chain:
-            self._bases[one] = found
+        at: Value | None = value
+        while at is not None and at not in self._bases:
+            chain.append(at)
+            found, at = _base(at)
+        if at is not None:
+            found = self._bases[at]
+        self._bases.update(dict.fromkeys(chain, found))
         return found
+
+
+def _base(value: Value) -> tuple[Operation | bool | None, Value | None]:
+    """What `Needed.base` says of a pointer, or the value that says the same."""
+    kind, op = parse_type(value.type), value.definition
+    if kind.kind == "pointer" and kind.space != GENERIC:
+        return False, None
+    if op is None:
+        owner = value.owner
+        entry = isinstance(owner, Block) and owner.parent.parent.name not in ("scf.for", "scf.while")
+        return False if entry else None, None
+    if op.name == "llvm.alloca":
+        return op, None
+    if op.name == "llvm.extractvalue":
+        inner = inserted(op)
+        return None if op.operands[0].definition is not None else False, inner
+    if op.name in _TRANSPARENT:
+        return None, op.operands[0]
+    return False if op.name.startswith(("llvm.mlir", "nvvm.", "llvm.load")) else None, None
 
 
 def terminator(block: Block) -> Operation:

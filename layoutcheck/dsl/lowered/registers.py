@@ -92,27 +92,22 @@ class Registers:
         piece = array.pieces.get(offset)
         if piece is not None and piece[0] == size:
             return piece[1], piece[2] | array.spoilt, True
-        parts: list[Value] = []
-        starts: list[int] = []
-        lengths: list[int] = []
+        pieces: list[_Piece] = []
         provenance, at, end = array.spoilt, offset, offset + size
         while at < end:
-            part = self._covering(array, at, end)
-            if part is None:
+            piece = self._covering(array, at, end)
+            if piece is None:
                 return 0, provenance, False
-            length, value, bits = part
-            parts.append(value)
-            starts.append(at - offset)
-            lengths.append(length)
-            provenance |= bits
-            at += length
-        if len(parts) == 1:
-            return parts[0], provenance, True
-        if size > 8 or any(isinstance(part, (Data, tuple)) for part in parts):
+            pieces.append(piece)
+            provenance |= piece[2]
+            at += piece[0]
+        if len(pieces) == 1:
+            return pieces[0][1], provenance, True
+        if size > 8 or any(isinstance(value, (Data, tuple)) for _, value, _ in pieces):
             return 0, provenance, False
         joined: Value = 0
-        for start, length, part in zip(starts, lengths, parts, strict=True):
-            joined = joined + (unsigned(part, 8 * length) << (8 * start))
+        for length, value, _ in reversed(pieces):
+            joined = (joined << (8 * length)) + unsigned(value, 8 * length)
         return wrap(joined, 8 * size), provenance, True
 
     def _covering(self, array: _Array, at: int, end: int) -> _Piece | None:
