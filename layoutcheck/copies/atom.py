@@ -7,14 +7,18 @@ to say; what the compiler and the machine make of it its folder knows (`layoutch
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from layoutcheck.algebra.integers import ceil_div
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import EVERYWHERE, Needs
 from layoutcheck.machine.dtypes import DType
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 WARP = 32
 
@@ -175,9 +179,9 @@ class ThreadAtom(VectorAtom):
     least_bits: ClassVar[int] = 8  # of the narrowest instruction there is
     past_l1: ClassVar[bool] = False  # whether the data of a 16-byte instruction stays out of the L1 cache
 
-    @abstractmethod
-    def with_width(self, width_bits: int) -> ThreadAtom:
+    def with_width(self, width_bits: int) -> Self:
         """The same atom of another width."""
+        return replace(self, width_bits=width_bits)  # type: ignore[type-var]
 
 
 class WarpAtom(Atom):

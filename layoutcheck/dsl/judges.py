@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Iterator
 from multiprocessing.connection import Pipe, wait
-from types import TracebackType
 from typing import Protocol
 
 from layoutcheck.dsl.look import Answer, Task, look
@@ -81,9 +80,7 @@ class Judges:
     def __enter__(self) -> Judges:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.rest(0)
 
     @property

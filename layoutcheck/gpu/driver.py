@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from types import TracebackType
 from typing import Any
 
 from layoutcheck.errors import LayoutcheckError
@@ -53,9 +52,7 @@ class Device:
             raise DeviceUnavailable("no GPU can be used: no NVIDIA driver is installed") from None
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """The process ends with its context; a faulted one cannot be cleaned up."""
 
     def load(self, ptx: str) -> Any:

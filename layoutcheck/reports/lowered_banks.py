@@ -16,6 +16,7 @@ from layoutcheck.findings import json_lines
 from layoutcheck.reports.style import aligned, kernel_name
 from layoutcheck.sources.traced import Frame
 
+_COUNTS = ("width_bits", "instructions", "wavefronts", "ideal_wavefronts", "sectors", "ideal_sectors")
 _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "ways", "rests on", "copies")
 
 
@@ -58,10 +59,7 @@ def to_dict(one: LineCost) -> dict[str, Any]:
         "line": one.where.line,
         "operation": one.operation,
         "instruction": side.op,
-        "width_bits": side.width_bits,
-        "instructions": side.instructions,
-        "wavefronts": side.wavefronts,
-        "ideal_wavefronts": side.ideal_wavefronts,
+        **{name: getattr(side, name) for name in _COUNTS[:4]},
         "ways": side.ways,
         "rests_on": one.kind,
         "reached": one.reached,
@@ -94,8 +92,8 @@ def _total_table(kernel: KernelLines) -> Iterator[str]:
 
 
 def _total_row(one: LineTotal) -> tuple[str, ...]:
-    counts = (one.instructions, one.wavefronts, one.ideal_wavefronts, one.sectors, one.ideal_sectors)
-    return source_place(one.where), f"{one.op} {one.width_bits} b", *map(str, counts), one.kind
+    counts = (str(getattr(one, name)) for name in _COUNTS[1:])
+    return source_place(one.where), f"{one.op} {one.width_bits} b", *counts, one.kind
 
 
 def _totals(kernel: KernelLines) -> Iterator[dict[str, Any]]:
@@ -111,11 +109,6 @@ def _totals(kernel: KernelLines) -> Iterator[dict[str, Any]]:
             "file": one.where.file,
             "line": one.where.line,
             "instruction": one.op,
-            "width_bits": one.width_bits,
-            "instructions": one.instructions,
-            "wavefronts": one.wavefronts,
-            "ideal_wavefronts": one.ideal_wavefronts,
-            "sectors": one.sectors,
-            "ideal_sectors": one.ideal_sectors,
+            **{name: getattr(one, name) for name in _COUNTS},
             "rests_on": one.kind,
         }

@@ -212,14 +212,8 @@ def _calls(path: str) -> dict[tuple[int, int], set[str]]:
     found: dict[tuple[int, int], set[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            function = node.func
-            name = (
-                function.attr
-                if isinstance(function, ast.Attribute)
-                else function.id
-                if isinstance(function, ast.Name)
-                else ""
-            )
+            called = node.func
+            name = getattr(called, "attr", getattr(called, "id", ""))  # of `a.b()` and of `b()`
             found.setdefault((node.lineno, node.col_offset), set()).add(name)
     return found
 

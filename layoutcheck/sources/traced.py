@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -360,18 +360,10 @@ class Trace:
 
     def merged(self, other: Trace) -> Trace:
         """One trace of both."""
-        return Trace(
-            self.copies + other.copies,
-            self.kernels + other.kernels,
-            self.failures + other.failures,
-            tuple(dict.fromkeys(self.notes + other.notes)),
-            {**self.versions, **other.versions},
-            self.orders + other.orders,
-            tuple(dict.fromkeys(self.imported + other.imported)),
-            self.elements + other.elements,
-            self.operands + other.operands,
-            self.skipped + other.skipped,
-        )
+        lists = [one.name for one in fields(Trace) if one.name != "versions"]
+        both: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in lists}
+        both |= {name: tuple(dict.fromkeys(both[name])) for name in ("notes", "imported")}
+        return Trace(**both, versions={**self.versions, **other.versions})
 
 
 @dataclass(frozen=True, slots=True)

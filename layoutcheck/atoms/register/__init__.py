@@ -5,7 +5,7 @@ Options are the instructions' memory order, scope and eviction hints, as the DSL
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutcheck.atoms.register.attributes import argument
@@ -47,10 +47,6 @@ class RegisterCopy(ThreadAtom):
     def constructor(self) -> str:
         """The DSL's operation."""
         return f"cute.nvgpu.Copy{self.kind.upper()}Op()"
-
-    def with_width(self, width_bits: int) -> RegisterCopy:
-        """The same atom of another width."""
-        return replace(self, width_bits=width_bits)
 
     @property
     def call_options(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutcheck.copies.atom import ThreadAtom
@@ -28,7 +28,3 @@ class UniversalCopy(ThreadAtom):
     def phrase(self) -> str:
         """`universal 128 bits (8 x bf16)`."""
         return f"universal {self.width_phrase}"
-
-    def with_width(self, width_bits: int) -> UniversalCopy:
-        """The same atom of another width."""
-        return replace(self, width_bits=width_bits)
