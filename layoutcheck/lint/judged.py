@@ -13,7 +13,15 @@ from layoutcheck.digits import many
 from layoutcheck.findings import VERDICTS
 from layoutcheck.judge import judge_traced
 from layoutcheck.lint.analyse import of_report
-from layoutcheck.lint.cases import CaseRun, failures, meant, shown, undecided, unexpected
+from layoutcheck.lint.cases import (
+    CaseRun,
+    RegisteredCase,
+    failures,
+    meant,
+    shown,
+    undecided,
+    unexpected,
+)
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.sources.callers import callers
 from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, TracedCopy, TraceFailure, distinct
@@ -40,6 +48,17 @@ class JudgedCases:
     as_meant: int = 0
     undecided: list[str] = field(default_factory=list)  # cases whose expected costs the types do not show
 
+    def tell(self, case: RegisteredCase, finding: LintFinding, codes: set[str]) -> bool:
+        """Keep a finding, or count it as what the case means, its code in either case; not a note: False."""
+        if finding.severity not in _REPORTED:
+            return False
+        codes.add(finding.code)
+        if meant(case, finding):
+            self.as_meant += 1
+        else:
+            self.findings.append(finding)
+        return True
+
 
 def judge(runs: Iterable[CaseRun]) -> JudgedCases:
     """Check every copy of every case, and hold each case against what it expects."""
@@ -62,14 +81,8 @@ def judge(runs: Iterable[CaseRun]) -> JudgedCases:
                 out.checked += entry.count
                 verdict = _worse(verdict, here)
             for finding in _findings(one, report, path, run):
-                if finding.severity in _REPORTED:
-                    codes.add(finding.code)
-                    if finding.code == "LC211":
-                        beyond |= {(kernel, one.where.file, one.where.line) for kernel in entry.kernels}
-                    if meant(run.case, finding):
-                        out.as_meant += 1
-                    else:
-                        out.findings.append(finding)
+                if out.tell(run.case, finding, codes) and finding.code == "LC211":
+                    beyond |= {(kernel, one.where.file, one.where.line) for kernel in entry.kernels}
         for path, line in (line for one in run.trace.elements for line in one.lines):
             out.reached.setdefault((shown(path), line), "legal")  # `basic_copy_if` is loads and stores
             out.built.add((shown(path), line))
@@ -78,13 +91,8 @@ def judge(runs: Iterable[CaseRun]) -> JudgedCases:
         out.accesses += sum(one.accesses for one in run.trace.elements)
         out.accesses_known += sum(one.known for one in run.trace.elements)
         for finding in _orders(run, beyond):
-            if finding.severity in _REPORTED:
+            if out.tell(run.case, finding, codes):
                 verdict = _worse(verdict, finding.severity)
-                codes.add(finding.code)
-                if meant(run.case, finding):
-                    out.as_meant += 1
-                else:
-                    out.findings.append(finding)
         broken = list(failures(run))
         if broken and "rejected" in run.case.expect and verdict != "rejected":
             verdict = "rejected" if any(map(_refuses, run.trace.failures)) else verdict
