@@ -16,7 +16,7 @@ from layoutcheck.reports import order, text
 from layoutcheck.reports.run_page import cost_of
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import SHOWN, JudgedTrace, refusal, subject
-from layoutcheck.sources.traced import Distinct
+from layoutcheck.sources.traced import Distinct, Frame
 from layoutcheck.syntax import name_of
 
 _TILES = ("local_tile", "zipped_divide", "flat_divide")
@@ -57,25 +57,19 @@ def lines_of(judged: JudgedTrace) -> dict[str, Lines]:
             found[path] = Lines(regular_lines(path))
         return found[path]
 
+    def say(where: Frame | None, severity: str, code: str, message: str) -> None:
+        if where is not None and where.file:
+            at(where.file).said.append(Said(where.line, where.column, severity, code, message))
+
     for failure in judged.uncompiled:
         one = refusal(failure)
-        where = failure.where
-        if where is not None and where.file:
-            at(where.file).said.append(
-                Said(where.line, where.column, "rejected", one.code, f"{one.title}. {one.message}")
-            )
+        say(failure.where, "rejected", one.code, f"{one.title}. {one.message}")
     for failure in judged.broken:
-        if failure.where is not None and failure.where.file:
-            where, message = failure.where, f"the trace ended here: {failure.message}"
-            at(where.file).said.append(Said(where.line, where.column, "unknown", "LC911", message))
+        say(failure.where, "unknown", "LC911", f"the trace ended here: {failure.message}")
     for finding, _ in order.distinct(judged.trace.told):
-        place = order.main(finding).where
-        if place.file:
-            others = [f"{one.what}: line {one.where.line}" for one in finding.places]
-            message = f"{finding.title}. {finding.message} ({'; '.join(others)})"
-            at(place.file).said.append(
-                Said(place.line, place.column, finding.severity, finding.code, message)
-            )
+        others = "; ".join(f"{one.what}: line {one.where.line}" for one in finding.places)
+        message = f"{finding.title}. {finding.message} ({others})"
+        say(order.main(finding).where, finding.severity, finding.code, message)
     for seen, report in judged.reports:
         where = seen.first.where
         if report is not None and where.file:
