@@ -32,24 +32,14 @@ def simulate(task: Task) -> Outcome:
         job = make_job(task.copy)
     except InputError as refused:
         return Outcome(error=refused.message)
-    if isinstance(job.copy.atom, WarpAtom):
-        return Outcome(error="ldmatrix and stmatrix are not simulated: they need a GPU")
-    if job.blocks > 1 or not job.receivers:
-        return Outcome(error="copies between blocks are not simulated: they need a GPU")
-    if task.words:
-        return Outcome(error="TMA copies are not simulated: they need a GPU")
-    if job.threads > THREADS_MOST:
-        return Outcome(error=f"{job.threads} threads are not simulated (at most {THREADS_MOST})")
+    if why := _not_simulated(job, task):
+        return Outcome(error=why)
     found = _FUNCTION.search(task.ptx)
     assert found is not None
     text = found[0].replace(".func ", ".visible .entry ", 1)
     names = ptx.parameters(text)
-    images = dict(_IMAGE)
-    images |= {"barrier": SHARED_START, "number": 0}
-    for side, place in (("src", job.src), ("dst", job.dst)):
-        if place.space in SHARED:
-            images[side] = SHARED_START
-    held = {"src": job.src.size_bytes, "dst": job.dst.size_bytes, "pred": len(job.predicate)}
+    shared = [side for side, place in (("src", job.src), ("dst", job.dst)) if place.space in SHARED]
+    images = _IMAGE | dict.fromkeys([*shared, "barrier"], SHARED_START) | {"number": 0}
     arrived = 0
     contents = np.full(job.dst.units, POISON, dtype=np.int64)
     for parameters in job.parameters:
@@ -58,12 +48,8 @@ def simulate(task: Task) -> Outcome:
             trace = ptx.run(text, values, _bits(job, images))
         except InputError as error:
             return Outcome(error=error.message)
-        for access in trace.accesses:
-            multiple = access.multiple_bytes or access.width_bytes
-            if multiple and access.address % multiple:
-                return Outcome(f"misaligned address {access.address:#x} ({access.name})", job.fault)
-            if not any(0 <= access.address - images[side] < size for side, size in held.items()):
-                return Outcome(f"unmapped address {access.address:#x} ({access.name})", job.fault)
+        if fault := next(filter(None, (_fault(access, job, images) for access in trace.accesses)), ""):
+            return Outcome(fault, job.fault)
         _store(job, trace.memory, images, contents)
         arrived += trace.arrived_bytes
     stalled = STALLED if job.expect_bytes not in (None, arrived) else ""
@@ -71,6 +57,29 @@ def simulate(task: Task) -> Outcome:
     blank = (poison(job.dst.units, turn, unit) for turn in range(turns(job.src.units, digit)))
     seen = [coded(contents, turn, digit, values)[None] for turn, values in enumerate(blank)]
     return judge(job, seen, stalled)
+
+
+def _not_simulated(job: Job, task: Task) -> str:
+    """Why the interpreter does not run a copy; "" where it does."""
+    if job.threads > THREADS_MOST:
+        return f"{job.threads} threads are not simulated (at most {THREADS_MOST})"
+    others = {
+        "ldmatrix and stmatrix": isinstance(job.copy.atom, WarpAtom),
+        "copies between blocks": job.blocks > 1 or not job.receivers,
+        "TMA copies": bool(task.words),
+    }
+    return next((f"{what} are not simulated: they need a GPU" for what, is_so in others.items() if is_so), "")
+
+
+def _fault(access: ptx.ThreadAccess, job: Job, images: dict[str, int]) -> str:
+    """The fault that an access is, "" for none: operands and predicate lie in memory of their own."""
+    held = {"src": job.src.size_bytes, "dst": job.dst.size_bytes, "pred": len(job.predicate)}
+    multiple = access.multiple_bytes or access.width_bytes
+    if multiple and access.address % multiple:
+        return f"misaligned address {access.address:#x} ({access.name})"
+    if not any(0 <= access.address - images[side] < size for side, size in held.items()):
+        return f"unmapped address {access.address:#x} ({access.name})"
+    return ""
 
 
 def _bits(job: Job, images: dict[str, int]) -> Any:
