@@ -16,6 +16,7 @@ right where it is not used: it is told as not checked.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -62,6 +63,8 @@ class Stray:
 
 # Where an access begins, how many bytes it moves, who strays.
 Moved: TypeAlias = tuple[IntArray, IntArray, Stray]
+# The first fault of each access of an operation, and all that it moves; by side and object.
+Strays: TypeAlias = tuple[list[tuple[tuple[int, int], LoweredFault]], dict[tuple[int, int], list[Moved]]]
 
 
 def judged_in_modes(
@@ -83,11 +86,7 @@ def judged_in_modes(
         return found
     was, apart = grid.tensors(numbers), None if numbers is None else Spread(numbers)
     wide = [base for base, one in was.items() if len(one.shape) > 1]
-    left = {
-        tag
-        for tag, one in found.items()
-        if isinstance(one, Judged) and _open(one, blocks.accesses[tag], wide)
-    }
+    left = _may_leave(found, blocks, found.keys(), wide)
     roomy = kernel.roomy() if left else None
     if roomy is None and apart is None:
         return found
@@ -95,7 +94,7 @@ def judged_in_modes(
     now = grid.tensors(apart)
     parted = {base: parts(was[base], now[base]) for base in was.keys() & now.keys()}
     parted = {base: each for base, each in parted.items() if len(each) > 1}
-    left = {tag for tag in left if _open(found[tag], blocks.accesses[tag], parted)}
+    left = _may_leave(found, blocks, left, parted)
     if not left or any(one.span_bytes > _MOST_BYTES for one in now.values()):
         return found
     there = grid.at(left, apart, blocks.at)
@@ -106,14 +105,23 @@ def judged_in_modes(
         for tag in left - there.unfinished.keys()
         if isinstance(one := found[tag], Judged)
     }
+    _tell(found, strays, parted, blocks.sizes)
+    return found
 
-    def every(key: tuple[int, int]) -> list[Moved]:
-        return [each for _, others in strays.values() for each in others.get(key, ())]
 
+def _tell(
+    found: dict[str, Judged | str], strays: dict[str, Strays], parted: dict[int, list[Part]],
+    sizes: dict[int, int],
+) -> None:  # fmt: skip
+    """Add what leaves a mode to what is judged: a read as a stray, a write as a fault."""
+    every: defaultdict[tuple[int, int], list[Moved]] = defaultdict(list)  # of all operations
+    for _, moved in strays.values():
+        for key, some in moved.items():
+            every[key] += some
     for tag, (faults, moved) in strays.items():
         one = found[tag]
         assert isinstance(one, Judged)
-        together = {key: _together(parted[key[1]], moved[key], every(key)) for key in dict(faults)}
+        together = {key: _together(parted[key[1]], moved[key], every[key]) for key in dict(faults)}
         for key, fault in faults:
             if together[key]:
                 continue
@@ -121,16 +129,25 @@ def judged_in_modes(
                 one.strays = one.strays or fault
             elif not one.faults:
                 one.faults.append(fault)
-                one.left[key[1]] = blocks.sizes[key[1]]
-    return found
+                one.left[key[1]] = sizes[key[1]]
 
 
-def _open(one: Judged | str, accesses: Sequence[Recorded], parted: Collection[int]) -> bool:
+def _may_leave(
+    found: dict[str, Judged | str], blocks: Blocks, tags: Collection[str], parted: Collection[int]
+) -> set[str]:
+    """The tags of operations on these objects that may leave a mode of theirs and stay in memory."""
+    judged = ((tag, found[tag]) for tag in tags)
+    return {
+        tag for tag, one in judged if isinstance(one, Judged) and _open(one, blocks.accesses[tag], parted)
+    }
+
+
+def _open(one: Judged, accesses: Sequence[Recorded], parted: Collection[int]) -> bool:
     """Whether an operation stays in memory by a predicate, or before its end, in a tensor of several parts.
 
     Another that leaves a mode leaves the memory as well, in the last row.
     """
-    if isinstance(one, str) or one.faults:
+    if one.faults:
         return False
     reached = [access for access in accesses if access.reached]
     if not any(object_of(access, side) in parted for access in reached for side in (0, 1)):
@@ -184,7 +201,7 @@ def coordinates(found: Sequence[Part], offset: IntArray) -> list[IntArray]:
 
 def _strays(
     blocks: Blocks, there: Blocks, tag: str, parted: dict[int, list[Part]], widest: int, extent: int
-) -> tuple[list[tuple[tuple[int, int], LoweredFault]], dict[tuple[int, int], list[Moved]]]:
+) -> Strays:
     """The first fault of each access that leaves a mode, with its side and object; what is moved on each.
 
     None where the evaluations do not agree.
