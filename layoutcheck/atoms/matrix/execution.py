@@ -33,7 +33,7 @@ _ROW_BYTES = 16
 
 def execute(copy: Copy, instance: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) -> Execution:
     """The moves of one or more warps. Raises InputError for counts and patterns that have no instruction."""
-    load, threads = atom.loads, copy.block_threads
+    load = atom.loads
     refuse_source_v(copy, f"an {atom.name}")
     if isinstance(atom, LdMatrix) and atom.pattern not in ("u16", "u8"):
         raise InputError(f"ldmatrix with the unpacking pattern {atom.pattern} is not modelled")
@@ -50,48 +50,53 @@ def execute(copy: Copy, instance: Copy, atom: LdMatrix | StMatrix, src_base: int
     rows, fragment = (form.src, form.dst) if load else (form.dst, form.src)
     unit = matrix_unit(copy)
     bits = np.arange(0, size(fragment[1]), unit, dtype=np.int64)  # one per unit of a lane's registers
-    row_lane, row_bit = where_bits(rows)
-    at = offsets_of_lanes(fragment, bits)
     iterations = matrix_iterations(instance)
     limit(32 * bits.size * iterations[0].size)
-    of_registers, of_memory = (iterations[1], iterations[0]) if load else iterations
-    side = ("dst", "src") if load else ("src", "dst")
 
-    per_byte = 8 // unit
-    width = registers.dtype.bits // unit
-    local = offsets_at(units, bits // 32) * (32 // unit) + bits % 32 // unit + register_base * per_byte
-    lanes = lane_offsets(instance, side[0], threads) * width
-    in_registers = (of_registers * width)[:, None, None, None] + lanes[:, :, None] + local
+    local = offsets_at(units, bits // 32) * (32 // unit) + bits % 32 // unit + register_base * 8 // unit
+    of_registers, of_memory = ("dst", "src") if load else ("src", "dst")
+    starts = _starts(copy, instance, of_registers, iterations[load], unit)
+    in_registers = starts[:, :, :, None] + local
 
-    width = memory.dtype.bits // unit
-    starts = lane_offsets(instance, side[1], threads) * width + memory_base * per_byte
-    row_at = swizzled(memory, (of_memory * width)[:, None, None] + starts, unit)  # iteration, warp, lane
-    typed = copy.src if load else copy.dst
-    if copy.splits_v:
-        missed = slip(
-            typed, v_mode(typed.layout)[1], np.arange(size(v_mode(typed.layout)[1]), dtype=np.int64)
-        )
-        if missed is not None:
-            row_at += np.tile(missed * per_byte, row_at.shape[0] // missed.size)[:, None, None]
+    row_lane, row_bit = where_bits(rows)
+    row_at = _rows(copy, instance, of_memory, iterations[not load], unit, memory_base)
+    at = offsets_of_lanes(fragment, bits)
     in_memory = row_at[:, :, row_lane[at]] + row_bit[at] // unit
 
-    register_moves, memory_moves = Places.of(_per_thread(in_registers)), Places.of(_per_thread(in_memory))
+    moves = Places.of(_per_thread(in_memory)), Places.of(_per_thread(in_registers))
     used = int(row_lane.max()) + 1
     # by matrices of 8 rows, as the lowering counts: .m16n16.x2 has 32 row addresses
     name = f"{'ldmatrix' if load else 'stmatrix'}.x{used // 8}"
-    rows_at = row_at[:, :, :used].reshape(row_at.shape[0], -1)
-    row_access = Access(name, memory.space, _ROW_BYTES, rows_at // per_byte if per_byte > 1 else rows_at)
-    sides = (memory_moves, register_moves) if load else (register_moves, memory_moves)
+    rows_at = row_at[:, :, :used].reshape(row_at.shape[0], -1) // (8 // unit)
+    accesses = (Access(name, memory.space, _ROW_BYTES, rows_at),)
     inner = size(v_mode(copy.src.layout)[1]) if copy.splits_v else 1
     entries = np.arange(inner, dtype=np.int64)
     return Execution(
-        *sides,
+        *(moves if load else moves[::-1]),
         unit_bits=unit,
-        src_accesses=(row_access,) if load else (),
-        dst_accesses=() if load else (row_access,),
+        src_accesses=accesses if load else (),
+        dst_accesses=() if load else accesses,
         pred=pred_offsets(instance.pred.layout, entries, rest_pairs(instance)) if instance.pred else None,
         chunk_bytes=_ROW_BYTES,
     )
+
+
+def _starts(copy: Copy, instance: Copy, side: str, of_iteration: IntArray, unit: int) -> IntArray:
+    """Where each lane begins on a side, in units: [iteration, warp, lane]."""
+    width = instance.side(side).dtype.bits // unit
+    return (of_iteration[:, None, None] + lane_offsets(instance, side, copy.block_threads)) * width
+
+
+def _rows(copy: Copy, instance: Copy, side: str, of_iteration: IntArray, unit: int, base: int) -> IntArray:
+    """Where the row that each lane names begins in memory, in units: [iteration, warp, lane]."""
+    starts = _starts(copy, instance, side, of_iteration, unit) + base * 8 // unit
+    row_at = swizzled(instance.side(side), starts, unit)
+    if copy.splits_v:
+        inner = v_mode(copy.side(side).layout)[1]
+        missed = slip(copy.side(side), inner, np.arange(size(inner), dtype=np.int64))
+        if missed is not None:
+            row_at += np.tile(missed * (8 // unit), row_at.shape[0] // missed.size)[:, None, None]
+    return row_at
 
 
 def _per_thread(moves: IntArray) -> IntArray:
