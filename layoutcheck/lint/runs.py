@@ -59,16 +59,12 @@ def trace(
     Raises InputError where kernels cannot be traced at all. An interrupt ends the children first. After
     SIGTERM the runs hold what was seen until then, and a failure "ended" where that is not all.
     """
-    from layoutcheck.sources.trace_lines import from_lines, to_lines
-
     callable_ = [case for case in cases if not case.problem]
     keys = dict(zip(callable_, keys_of(callable_, settings), strict=True))
     runs: dict[RegisteredCase, CaseRun] = {}
     for case, key in keys.items():
-        stored = cache.get(key)
-        if unchanged(stored, cache) and (kept := cache.get(key, lambda it: from_lines(it["lines"]))):
-            files = tuple(cache.get(stored["imported"]))
-            runs[case] = CaseRun(case, replace(kept, imported=files), cached=True)
+        if (kept := _kept(key, cache)) is not None:
+            runs[case] = CaseRun(case, kept, cached=True)
     todo = [case for case in callable_ if case not in runs]
     if progress:
         progress("trace", len(runs), len(callable_))
@@ -76,11 +72,8 @@ def trace(
 
     def take(case: RegisteredCase, found: Trace, seconds: float) -> None:
         runs[case] = CaseRun(case, found, seconds=seconds)
-        lasting = _LASTING if case.command else frozenset[str]()
-        known = found.imported and all(one.kind in lasting for one in found.failures)
-        if known:  # other failures may be the machine's
-            kept = imports_of([*found.imported, *configuration(case, settings)], cache)
-            cache.put(keys[case], {"lines": list(to_lines(found)), **kept})
+        if _may_be_kept(case, found):
+            _keep(keys[case], found, configuration(case, settings), cache)
         if progress:
             progress("trace", len(runs), len(callable_))
 
@@ -108,6 +101,31 @@ def trace(
                 if case not in runs:
                     take(case, *outcomes.get(case, (unseen(), 0.0)))
     return [runs[case] for case in cases if case in runs]
+
+
+def _kept(key: str, cache: Cache) -> Trace | None:
+    """What was seen under this key, unless a file that was imported then has changed."""
+    from layoutcheck.sources.trace_lines import from_lines
+
+    stored = cache.get(key)
+    if not unchanged(stored, cache):
+        return None
+    found = cache.get(key, lambda it: from_lines(it["lines"]))
+    return replace(found, imported=tuple(cache.get(stored["imported"]))) if found else None
+
+
+def _may_be_kept(case: RegisteredCase, found: Trace) -> bool:
+    """Whether its imports are known, and it would end the same again: other failures are the machine's."""
+    lasting = _LASTING if case.command else frozenset[str]()
+    return bool(found.imported) and all(one.kind in lasting for one in found.failures)
+
+
+def _keep(key: str, found: Trace, configured: Sequence[str], cache: Cache) -> None:
+    """Keep what was seen, with the contents of what it depends on."""
+    from layoutcheck.sources.trace_lines import to_lines
+
+    depends = imports_of([*found.imported, *configured], cache)
+    cache.put(key, {"lines": list(to_lines(found)), **depends})
 
 
 def _outcome(future: Future[tuple[Trace, float]]) -> tuple[Trace, float]:
