@@ -33,7 +33,7 @@ from tests.lowering import SharedLowering
 __all__ = ["traced_in_forks"]
 
 KERNELS = """
-import unittest
+import multiprocessing, unittest
 import cutlass
 import pytest
 from cutlass import cute
@@ -145,6 +145,11 @@ def test_wait(launched, monkeypatch):
     assert launched == 6
     while launched != 7:
         pass
+def test_of_another_process():
+    process = multiprocessing.get_context("fork").Process(target=cute.compile, args=(fine, view()))
+    process.start()
+    process.join()
+    assert process.exitcode == 8
 def test_early():
     cute.compile(fine, view())
     assert 1 == 2
@@ -235,7 +240,7 @@ def test_a_suite(folder: Path) -> None:
         for what, test in (
             ("3 tests failed", "test_result: AssertionError: assert 0 == 1"),
             (
-                "3 tests went on behind an assertion that fails",
+                "4 tests went on behind an assertion that fails",
                 "test_result_and_more: AssertionError: assert 0 == 2",
             ),
         )

@@ -25,6 +25,7 @@ from layoutcheck.dsl.torch_work import Work
 from layoutcheck.dsl.true_integers import addressed
 
 ALIGN_BYTES = 256  # what CUDA's allocator gives, and scripts promise
+_HOST_ALIGN_BYTES = 64  # what torch's allocator for the CPU gives: other memory is the program's own
 _DEVICE_KEYS = ("CPU", "CUDA", "CompositeExplicitAutograd")  # what an operator does, and not how it differs
 _REGISTERING = ("torch.library", "torch._library.custom_ops", "functools")
 
@@ -105,11 +106,15 @@ def _up(address: int) -> int:
 
 
 def _rounded(function: Any) -> Any:
-    """`data_ptr` of a whole allocation is aligned; a view keeps its distance from it."""
+    """`data_ptr` of a whole allocation is aligned; a view keeps its distance from it.
+
+    Memory that the program brings (`torch.frombuffer`) lies where it does, until it is copied to the device.
+    """
 
     def data_ptr(self: Any) -> int:
-        offset = self.storage_offset() * self.element_size()
-        address = _up(int(function(self)) - offset) + int(offset)
+        offset, address = int(self.storage_offset() * self.element_size()), int(function(self))
+        if (address - offset) % _HOST_ALIGN_BYTES == 0:
+            address = _up(address - offset) + offset
         addressed(self, address)
         return address
 
@@ -199,7 +204,7 @@ def _place(torch: Any, value: Any) -> Any:
 def _mode(torch: Any) -> None:
     from torch.overrides import TorchFunctionMode
 
-    place, work = functools.partial(_place, torch), Work(torch)
+    place, work, begins = functools.partial(_place, torch), Work(torch), torch.Tensor.data_ptr
     is_cuda, device_of = torch.Tensor.is_cuda.__get__, torch.Tensor.device.__get__
     device = torch.device("cuda", 0)
 
@@ -211,7 +216,14 @@ def _mode(torch: Any) -> None:
             return device
         if name == "get_device" and args[0].device.type == "cpu":
             return 0
-        return args[0] if name in ("cuda", "pin_memory") else None
+        return brought(args[0]) if name == "cuda" else args[0] if name == "pin_memory" else None
+
+    def brought(made: Any) -> Any:
+        """A copy to the device is a new allocation; only of memory that is none yet is one made."""
+        with contextlib.suppress(Exception), torch._C.DisableTorchFunction():  # no tensor, or none in memory
+            if (begins(made) - made.storage_offset() * made.element_size()) % _HOST_ALIGN_BYTES:
+                return made.clone()
+        return made
 
     class Pretended(TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -220,16 +232,16 @@ def _mode(torch: Any) -> None:
             name = getattr(func, "__name__", "")
             if (said := where(func, name, args)) is not None:
                 return said
-            args, named = (
-                tuple(map(place, args)),
-                {key: place(value) for key, value in (kwargs or {}).items()},
-            )
-            if name == "to" and len(args) > 1 and type(args[1]) is int:  # the index of a GPU
-                args = (args[0], "cpu", *args[2:])
-            if type(named.get("device")) is int:
-                named["device"] = "cpu"
+            given, named = list(args), dict(kwargs or {})
             named.pop("pin_memory", None)
-            return work.do(func, name, args, named)
+            if name == "to" and len(given) > 1 and type(given[1]) is int:  # the index of a GPU
+                given[1] = device
+            if type(named.get("device")) is int:
+                named["device"] = device
+            args, placed = tuple(map(place, given)), {key: place(value) for key, value in named.items()}
+            made = work.do(func, name, args, placed)
+            moved = [*map(id, args), *map(id, placed.values())] != [*map(id, given), *map(id, named.values())]
+            return brought(made) if moved else made
 
     Pretended().__enter__()
     _threads(Pretended)

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -39,6 +40,7 @@ class Passed:
     """
 
     before: ClassVar[tuple[int, int]] = (0, 0)
+    below: ClassVar[Path | None] = None  # holds a byte for each kernel of a process that this one started
     first: ClassVar[BaseException | None] = None
     times: ClassVar[int] = 0
     since: ClassVar[float] = 0.0
@@ -49,7 +51,7 @@ class Passed:
     @classmethod
     def begin(cls) -> None:
         """The next test."""
-        cls.before, cls.first = (NotLaunched.calls, NotLaunched.left_out), None
+        cls.before, cls.first = (NotLaunched.calls, cls._others()), None
         cls.times = 0
 
     @classmethod
@@ -106,8 +108,16 @@ class Passed:
 
     @classmethod
     def left_out(cls) -> tuple[int, int]:
-        """How many launches and how many other results were left out in it."""
-        return NotLaunched.calls - cls.before[0], NotLaunched.left_out - cls.before[1]
+        """How many launches and how many other results were left out in it.
+
+        The latter with the kernels that processes built which it has started: none of them was launched.
+        """
+        return NotLaunched.calls - cls.before[0], cls._others() - cls.before[1]
+
+    @classmethod
+    def _others(cls) -> int:
+        below = cls.below
+        return NotLaunched.left_out + (below.stat().st_size if below is not None and below.exists() else 0)
 
 
 def pass_over() -> None:

@@ -49,6 +49,7 @@ from layoutcheck.regular import read_regular
 from layoutcheck.versions import installed
 
 FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
+_ABOVE = "LAYOUTCHECK_ABOVE"  # the processes that this one and those above it were started by, and itself
 MAX_MESSAGE = 4000
 _MOST_BYTES = 1 << 30  # of an event
 _PR_SET_PDEATHSIG = 1
@@ -106,7 +107,9 @@ def begin() -> None:
         watch_reads()
     _hear_of_the_end(folder)
     _hear_of_a_signal(folder)
-    pass_on((FOLDER, OPTIONS), str(Path(__file__).parent / "site"))
+    os.environ[_ABOVE] = f"{os.environ.get(_ABOVE, '')} {os.getpid()}"
+    Passed.below = _below(folder, str(os.getpid()))
+    pass_on((FOLDER, OPTIONS, _ABOVE), str(Path(__file__).parent / "site"))
     watch_isolated(lambda command: note(f"a Python that ignores its environment was not watched: {command}"))
     _watch_tests(folder, options.get("spread", False), first, own)
     stop = not options.get("launch", True)
@@ -179,8 +182,14 @@ def _record(folder: str, event: Event) -> None:
         return
     if isinstance(event, Built):
         Passed.built(event.text)
+        for pid in {*os.environ.get(_ABOVE, "").split()} - {str(os.getpid())}:
+            _append(_below(folder, pid), ".")
     write(folder, as_dict(event))
     _imports(folder)  # now: a process that calls `os._exit`, as a forked child does, has no last word
+
+
+def _below(folder: str, pid: str) -> Path:
+    return Path(folder) / f"below-{pid}"
 
 
 def _unbuilt(folder: str, event: Unbuilt) -> None:
