@@ -184,25 +184,26 @@ class Engine:
         """One event; False where the warp has to wait."""
         self.budget.check()
         event = self.world.events[index]
-        if event.meaning.reads or event.meaning.sets or event.meaning.after:
+        meaning = event.meaning
+        kind = meaning.kind
+        if meaning.reads or meaning.sets or meaning.after:
             self.registers.see(warp, index, lanes)
-        if event.meaning.kind == "registers":
+        if kind == "registers":
             return True
         if event.words:
             self.world.contradicted |= not self.words.see(event, warp.first, lanes)
-        handler = self.handlers.get(event.meaning.kind)
+        handler = self.handlers.get(kind)
         if handler is None:
-            if event.meaning.space == "gmem":
-                if event.meaning.kind == "write":
+            if meaning.space == "gmem":
+                if kind == "write":
                     self.globally.store(warp, index, lanes)
-                elif event.meaning.kind == "read":
+                elif kind == "read":
                     self.globally.read(warp, index, lanes)
             else:
                 self.accesses.add(warp, index, lanes)
             return True
-        kind = event.meaning.kind
         if event.guarded or (event.doubt and not (event.gathers and (self.gathers or kind == "bulk_load"))):
-            if kind in _LEFT_OUT and "bar" not in event.meaning.facts:
+            if kind in _LEFT_OUT and "bar" not in meaning.facts:
                 self.world.skip(
                     "asynchronous accesses at addresses, or under conditions, that only a run knows"
                 )
@@ -210,7 +211,7 @@ class Engine:
             if event.guarded or kind not in _ANYWHERE:
                 raise Undecided("whether or where it happens depends on values that each thread loads", event)
         self.accesses.flush(warp)
-        if event.meaning.kind in _GIVING:
+        if kind in _GIVING:
             self._give(warp, event, lanes)
         return handler(warp, index, event, lanes)
 

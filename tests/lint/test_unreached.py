@@ -99,6 +99,12 @@ def test_a_name_of_another_architecture(folder: Path) -> None:
     runs = Trace(imported=(str(folder / "kernels.py"),))
     assert told(runs, line=8) == "its name says sm_90, and programs ran for sm_100a"
     assert told(runs, line=8, arch="sm_90a") == "no program that imports its file built its kernel"
+    asked = replace(runs, kernels=(Kernel("k", "sm_90a", 1),))  # which the DSL builds for it all the same
+    assert told(asked, line=8) == "no program that imports its file built its kernel"
+    late = replace(runs, failures=(TraceFailure("timeout", "late"),))
+    assert told(late, line=8).startswith("the time limit ended ")
+    built = replace(late, kernels=(Kernel("k", "sm_100a", 1),))
+    assert told(built, line=8) == "its name says sm_90, and programs ran for sm_100a"
 
 
 def test_the_nearest_program_has_the_word(folder: Path) -> None:
