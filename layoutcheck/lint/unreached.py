@@ -193,14 +193,14 @@ def _words(failure: TraceFailure) -> str:
 def _other_arch(names: str, importing: Sequence[CaseRun]) -> str:
     """That the names around a site are of another generation than all programs ran for; "" if not.
 
-    A kernel may ask for another one than its program's: that of one without a kernel when its time is up
+    A kernel may ask for another one than its program's: that of a program that ended before it built one
     says nothing.
     """
     wanted = {
         int(number) if number else next(g for g, name in zip(_GENERATIONS, rest, strict=True) if name)
         for number, *rest in _ARCH.findall(names.lower())
     }
-    told = [run for run in importing if run.trace.kernels or not _late(run)]
+    told = [run for run in importing if run.trace.kernels or not _of_the_run(run)]
     had = {arch for run in told for arch in (run.case.arch, *(one.arch for one in run.trace.kernels))}
     generations = {int(found[1]) for arch in had if (found := re.match(r"sm_([0-9]+)[0-9]", arch))}
     if not (wanted and had) or wanted & generations:

@@ -127,18 +127,15 @@ class Shadow:
             if bad.any():
                 yield from self._clashes("race", access, records[where], bad, False)
                 continue
+            alone = seen > _at(clock[LANES], component)
             if component in self.lanes and component != access.component:  # lanes of another warp
-                alone = seen > _at(clock[LANES], component)
-                if alone.any():
-                    yield from self._clashes("lane", access, records[where], alone, False)
+                yield from self._clashes("lane", access, records[where], alone, False)
             if self._copies(component, access.component):  # another lane waits until it is read
-                alone = (seen > _at(clock[LANES], component)) & _two_threads(records[where], access)
-                if alone.any():
-                    yield from self._clashes("lanes", access, records[where], alone, False)
+                alone = alone & _two_threads(records[where], access)
+                yield from self._clashes("lanes", access, records[where], alone, False)
             if access.asynchronous and component not in self.proxy_readers:
                 bad = seen > _at(clock[self.view], component)
-                if bad.any():
-                    yield from self._clashes("proxy", access, records[where], bad, False)
+                yield from self._clashes("proxy", access, records[where], bad, False)
         self.writer[where], self.written[where] = access.component, access.step
         self.record[where], self.by_proxy[where] = access.records, access.asynchronous
         self.state = object()
@@ -200,8 +197,7 @@ class Shadow:
             number, own = writer - self.lanes.start, access.component % len(self.lanes)
             other = (number >= 0) & (number < len(self.lanes)) & (number != own)
             alone = other & (written > clock[LANES][writer])
-            if alone.any():
-                yield from self._clashes("lane", access, self.record[where], alone, True)
+            yield from self._clashes("lane", access, self.record[where], alone, True)
         if access.asynchronous:
             generic = ~self.by_proxy[where] & ~bad
             unseen = generic & (written > clock[self.view][writer])
@@ -209,19 +205,17 @@ class Shadow:
                 yield from self._clashes("proxy", access, self.record[where], unseen, True)
             elif self.strict is not None:
                 unseen = generic & (written > clock[self.strict][writer])
-                if unseen.any():
-                    yield from self._clashes("strict", access, self.record[where], unseen, True)
+                yield from self._clashes("strict", access, self.record[where], unseen, True)
             own = access.component - self.copied
             if self._copies(access.component, own):  # what other lanes of its warp have written
                 alone = (writer == own) & (written > clock[LANES][own]) & ~(bad | unseen)
                 alone &= _two_threads(self.record[where], access)
-                if alone.any():
-                    yield from self._clashes("lanes", access, self.record[where], alone, True)
+                yield from self._clashes("lanes", access, self.record[where], alone, True)
 
     def _clashes(
         self, kind: str, access: Access, earlier: Any, bad: Any, write_first: bool
     ) -> Iterator[Clash]:
-        """One for each pair of records."""
+        """One for each pair of records in the places that are bad."""
         places = np.flatnonzero(bad)
         later = np.broadcast_to(access.records, (access.cells.size,))
         pairs = (earlier[places] >> 10 << _EVENT_BITS) | (later[places] >> 10)

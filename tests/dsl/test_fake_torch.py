@@ -78,7 +78,7 @@ assert torch.cuda.memory_stats() == {}
 memory = bytearray(512)  # which the program brings: it lies where it does, and a copy on the device does not
 base = torch.frombuffer(memory, dtype=torch.uint8)
 odd = torch.frombuffer(memory, dtype=torch.uint8, offset=(1 - base.data_ptr()) % 16, count=128)
-assert odd.data_ptr() % 16 == 1 and 0 <= odd.data_ptr() - base.data_ptr() < 16
+assert odd.data_ptr() % 16 == 1
 there = odd.cuda(), odd.to("cuda"), odd.to(0), odd.to(device=0), torch.as_tensor(odd, device="cuda")
 assert all(one.data_ptr() % 256 == 0 for one in there) and two.cuda() is two is two.to("cuda")
 assert two[1:].data_ptr() % 256 == two[1:].cuda().data_ptr() % 256 == 4

@@ -103,6 +103,8 @@ def test_a_name_of_another_architecture(folder: Path) -> None:
     assert told(asked, line=8) == "no program that imports its file built its kernel"
     late = replace(runs, failures=(TraceFailure("timeout", "late"),))
     assert told(late, line=8).startswith("the time limit ended ")
+    broken = replace(runs, failures=(TraceFailure("test", "no test is collected"),))
+    assert told(broken, line=8).endswith(" failed: no test is collected")
     built = replace(late, kernels=(Kernel("k", "sm_100a", 1),))
     assert told(built, line=8) == "its name says sm_90, and programs ran for sm_100a"
 
