@@ -30,8 +30,7 @@ class Accesses:
         self._owner: Any = None  # of each cell, the record of who wrote it since the last synchronisation
         self._readers: Any = None
         self._given: dict[Operation, bool] = {}  # whether what it loads goes to other lanes
-        # Cells and records of events in which every thread reaches its own block's memory.
-        self._own: dict[int, tuple[Any, Any]] = {}
+        self._own: set[int] = set()  # events in which every thread reaches its own block's memory
         self._threads = np.arange(world.threads, dtype=np.int64)
 
     def add(self, warp: Warp, index: int, lanes: int) -> None:
@@ -46,9 +45,8 @@ class Accesses:
         mine = cells[warp.first : warp.first + 32]
         matrix = event.meaning.kind.startswith("matrix")
         if lanes == FULL and index in self._own and not matrix:
-            flat, records = self._own[index]
-            part = slice(warp.first * cells.shape[1], (warp.first + 32) * cells.shape[1])
-            self.kept.setdefault(warp.number, []).append((write, flat[part], records[part]))
+            own = self._threads[warp.first : warp.first + 32] | index << 10
+            self.kept.setdefault(warp.number, []).append((write, mine.ravel(), np.repeat(own, mine.shape[1])))
             return
         own = np.arange(warp.first, warp.first + len(mine), dtype=np.int64)
         chosen = (lanes >> _LANES[: len(mine)] & 1).astype(bool)
@@ -90,9 +88,10 @@ class Accesses:
             parts = [(cells, records) for w, cells, records in gathered if w == write]
             if not parts:
                 continue
-            both = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
-            cells, records = both
-            access = Access(Cells(cells), records, warp.number, step, False)
+            access = Access(
+                Cells(np.concatenate([cells for cells, _ in parts])), np.concatenate([r for _, r in parts]),
+                warp.number, step, False,
+            )  # fmt: skip
             check = world.shared.write if write else world.shared.read
             report(world, check(access, clock))
 
@@ -159,6 +158,6 @@ class Accesses:
                 if outside.any():
                     found = np.where(outside[:, None], -1, found)
                 elif (known == block).all():
-                    self._own[index] = found.ravel(), np.repeat(self._threads | index << 10, many)
+                    self._own.add(index)
         self._cells[index] = found
         return found

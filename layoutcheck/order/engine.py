@@ -184,26 +184,25 @@ class Engine:
         """One event; False where the warp has to wait."""
         self.budget.check()
         event = self.world.events[index]
-        meaning = event.meaning
-        kind = meaning.kind
-        if meaning.reads or meaning.sets or meaning.after:
+        if event.meaning.reads or event.meaning.sets or event.meaning.after:
             self.registers.see(warp, index, lanes)
-        if kind == "registers":
+        if event.meaning.kind == "registers":
             return True
         if event.words:
             self.world.contradicted |= not self.words.see(event, warp.first, lanes)
-        handler = self.handlers.get(kind)
+        handler = self.handlers.get(event.meaning.kind)
         if handler is None:
-            if meaning.space == "gmem":
-                if kind == "write":
+            if event.meaning.space == "gmem":
+                if event.meaning.kind == "write":
                     self.globally.store(warp, index, lanes)
-                elif kind == "read":
+                elif event.meaning.kind == "read":
                     self.globally.read(warp, index, lanes)
             else:
                 self.accesses.add(warp, index, lanes)
             return True
+        kind = event.meaning.kind
         if event.guarded or (event.doubt and not (event.gathers and (self.gathers or kind == "bulk_load"))):
-            if kind in _LEFT_OUT and "bar" not in meaning.facts:
+            if kind in _LEFT_OUT and "bar" not in event.meaning.facts:
                 self.world.skip(
                     "asynchronous accesses at addresses, or under conditions, that only a run knows"
                 )
@@ -211,7 +210,7 @@ class Engine:
             if event.guarded or kind not in _ANYWHERE:
                 raise Undecided("whether or where it happens depends on values that each thread loads", event)
         self.accesses.flush(warp)
-        if kind in _GIVING:
+        if event.meaning.kind in _GIVING:
             self._give(warp, event, lanes)
         return handler(warp, index, event, lanes)
 

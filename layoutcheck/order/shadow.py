@@ -22,14 +22,13 @@ class Cells:
     """Places in a shadow: a range, or numbers; what is asked of them again is kept.
 
     `where` indexes arrays of all cells, `first` and `last` are the outermost; `around` are all between these
-    if they are mostly those given, else None. `written` is what a shadow has said of them.
+    if they are mostly those given, else None.
     """
 
-    __slots__ = ("around", "at", "first", "last", "size", "where", "written")
+    __slots__ = ("around", "at", "first", "last", "size", "where")
 
     def __init__(self, at: range | npt.NDArray[np.int64]) -> None:
         self.at, self.size = at, len(at)
-        self.written: tuple[object, int, int] = (None, -1, 0)
         self.first = self.last = 0
         self.where: Any = at
         self.around: slice | None = None
@@ -87,7 +86,6 @@ class Shadow:
         self.written = np.zeros(cells, np.int32)
         self.record = np.full(cells, -1, np.int64)
         self.by_proxy = np.zeros(cells, bool)
-        self.state = object()  # another one after each write
         self.readers: dict[int, tuple[Any, Any]] = {}  # component -> (step, record) of each cell
         self.proxy_readers: set[int] = set()
         self.reach: dict[int, tuple[int, int]] = {}  # component -> from where to where its reads are
@@ -127,18 +125,20 @@ class Shadow:
             if bad.any():
                 yield from self._clashes("race", access, records[where], bad, False)
                 continue
-            alone = seen > _at(clock[LANES], component)
             if component in self.lanes and component != access.component:  # lanes of another warp
-                yield from self._clashes("lane", access, records[where], alone, False)
+                alone = seen > _at(clock[LANES], component)
+                if alone.any():
+                    yield from self._clashes("lane", access, records[where], alone, False)
             if self._copies(component, access.component):  # another lane waits until it is read
-                alone = alone & _two_threads(records[where], access)
-                yield from self._clashes("lanes", access, records[where], alone, False)
+                alone = (seen > _at(clock[LANES], component)) & _two_threads(records[where], access)
+                if alone.any():
+                    yield from self._clashes("lanes", access, records[where], alone, False)
             if access.asynchronous and component not in self.proxy_readers:
                 bad = seen > _at(clock[self.view], component)
-                yield from self._clashes("proxy", access, records[where], bad, False)
+                if bad.any():
+                    yield from self._clashes("proxy", access, records[where], bad, False)
         self.writer[where], self.written[where] = access.component, access.step
         self.record[where], self.by_proxy[where] = access.records, access.asynchronous
-        self.state = object()
 
     def _copies(self, component: int, warp: int) -> bool:
         """Whether an agent reads the sources of a warp's bulk copies."""
@@ -154,27 +154,10 @@ class Shadow:
             views.append(self.view)
         return all(last <= _at(clock[view], component) for view in views)
 
-    def _written_by(self, cells: Cells) -> tuple[int, int]:
-        """The agent that wrote all of these cells, and its last step there; -1 if there were several.
-
-        The warps of a product ask it of the same operand, one after another.
-        """
-        state, who, last = cells.written
-        if state is not self.state:
-            where = cells.where if cells.around is None else cells.around
-            writer = self.writer[where]
-            who, last = int(writer[0]), 0
-            if (writer == who).all():
-                last = int(self.written[where].max())
-            else:
-                who = -1
-            cells.written = self.state, who, last
-        return who, last
-
-    def _nothing_new(self, access: Access, clock: Clock) -> bool:
+    def _nothing_new(self, access: Access, clock: Clock, writer: Any, written: Any) -> bool:
         """Whether one agent wrote all of these cells, and it is known in all views that may count."""
-        who, last = self._written_by(access.cells)
-        if who < 0:
+        who = int(writer[0])
+        if not (writer == who).all():
             return False
         views = [HAPPENED]
         if access.asynchronous:
@@ -182,14 +165,16 @@ class Shadow:
             views += [LANES] if self._copies(access.component, who) else []
         elif who in self.lanes:
             views.append(LANES)
-        return last <= min(int(clock[view][who]) for view in views)
+        return int(written.max()) <= min(int(clock[view][who]) for view in views)
 
     def after_write(self, access: Access, clock: Clock) -> Iterator[Clash]:
         """Check an access against the last write."""
-        if self._nothing_new(access, clock):
+        where, around = access.cells.where, access.cells.around
+        if around is not None and self._nothing_new(access, clock, self.writer[around], self.written[around]):
             return
-        where = access.cells.where
         written, writer = self.written[where], self.writer[where]
+        if around is None and self._nothing_new(access, clock, writer, written):
+            return
         bad = written > clock[HAPPENED][writer]
         if bad.any():
             yield from self._clashes("race", access, self.record[where], bad, True)
@@ -197,7 +182,8 @@ class Shadow:
             number, own = writer - self.lanes.start, access.component % len(self.lanes)
             other = (number >= 0) & (number < len(self.lanes)) & (number != own)
             alone = other & (written > clock[LANES][writer])
-            yield from self._clashes("lane", access, self.record[where], alone, True)
+            if alone.any():
+                yield from self._clashes("lane", access, self.record[where], alone, True)
         if access.asynchronous:
             generic = ~self.by_proxy[where] & ~bad
             unseen = generic & (written > clock[self.view][writer])
@@ -205,17 +191,19 @@ class Shadow:
                 yield from self._clashes("proxy", access, self.record[where], unseen, True)
             elif self.strict is not None:
                 unseen = generic & (written > clock[self.strict][writer])
-                yield from self._clashes("strict", access, self.record[where], unseen, True)
+                if unseen.any():
+                    yield from self._clashes("strict", access, self.record[where], unseen, True)
             own = access.component - self.copied
             if self._copies(access.component, own):  # what other lanes of its warp have written
                 alone = (writer == own) & (written > clock[LANES][own]) & ~(bad | unseen)
                 alone &= _two_threads(self.record[where], access)
-                yield from self._clashes("lanes", access, self.record[where], alone, True)
+                if alone.any():
+                    yield from self._clashes("lanes", access, self.record[where], alone, True)
 
     def _clashes(
         self, kind: str, access: Access, earlier: Any, bad: Any, write_first: bool
     ) -> Iterator[Clash]:
-        """One for each pair of records in the places that are bad."""
+        """One for each pair of records."""
         places = np.flatnonzero(bad)
         later = np.broadcast_to(access.records, (access.cells.size,))
         pairs = (earlier[places] >> 10 << _EVENT_BITS) | (later[places] >> 10)
