@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Launched, prepare, run_kernel
 from layoutcheck.dsl.lowered.flow import Flow, Maker, Turns
+from layoutcheck.dsl.lowered.instructions import makes_of_old
 from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.needed import NUMBER, terminator
 from layoutcheck.dsl.lowered.record import Number
@@ -237,6 +238,7 @@ class Bare:
         value, pointer = self.slots[op.operands[given]], self.slots[op.operands[at]]
         space = parse_type(op.operands[at].type).space
         width, whole = parse_type(op.operands[given].type).size_bytes, op.name == "llvm.store"
+        places = ("gmem",) if makes_of_old(op) else ("smem", "dsmem", "gmem")
         numeric = any(self.slice.levels.get(v) == NUMBER for v in (op.operands[given], *op.results))
 
         def run() -> None:
@@ -260,7 +262,7 @@ class Bare:
             told = sure and self.sure(rests)
             if where == "dsmem":
                 self.written[:] = True
-            if where not in ("smem", "dsmem", "gmem") or not (where == "smem" or bare or self.stores):
+            if where not in places or not (where == "smem" or bare or self.stores):
                 return
             rows = np.arange(self.launch.threads) if mask is None else np.flatnonzero(mask)
             labels = np.broadcast_to(labels_of(held, width), (self.launch.threads, width))

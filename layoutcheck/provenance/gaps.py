@@ -5,7 +5,8 @@
     gaps.loads, gaps.written     # (blocks, bytes)
 
 Only addresses are evaluated. Nothing is found if something else than loads, stores and `cp.async` reaches
-shared memory, or if only a run knows where, or whether, something is written.
+shared memory, or if only a run knows where, or whether, something is written. An atomic sum or maximum writes
+nothing in this sense: of bytes that nothing has written it makes such bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Launched, prepare, run_kernel
 from layoutcheck.dsl.lowered.flow import Turns
-from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory, numbers_and_data
+from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory, makes_of_old, numbers_and_data
 from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.types import CLUSTER, GLOBAL, SHARED, parse_type
 from layoutcheck.dsl.lowered.values import Reasons, number
@@ -39,9 +40,9 @@ def of_shared(kernel: Operation) -> list[Operation]:
             near = {parse_type(v.type).space for v in op.operands if v.type.startswith("!llvm.ptr")} - {
                 GLOBAL
             }
-            if CLUSTER in near or (near and op.name not in _KNOWN):
+            if CLUSTER in near or (near and op.name not in _KNOWN and not makes_of_old(op)):
                 return []
-            if SHARED in near and op.name != "nvvm.ldmatrix":
+            if SHARED in near and op.name in ("llvm.load", "llvm.store", COPY):
                 found.append(op)
     return found if any(op.name == "llvm.load" for op in found) else []
 

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
 
-from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory
+from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory, makes_of_old
 from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.dsl.lowered.removed import constant_of
 from layoutcheck.dsl.lowered.types import GLOBAL, SHARED, TENSOR, parse_type
@@ -192,7 +192,7 @@ class Suspects:
             given = op.operands[:1] if op.name == "llvm.store" else op.operands
             places = (self.place(v) for v in given if v.type == _POINTER)
             self.escaped.update(place[0] for place in places if place is not None)
-        if (is_memory(op) and op.name not in _READS) or in_shared_by_ptx(op):
+        if (is_memory(op) and op.name not in _READS and not makes_of_old(op)) or in_shared_by_ptx(op):
             spaces = {_space(v) for v in op.operands if v.type.startswith(_POINTER)}
             self.shared_elsewhere |= not spaces <= {GLOBAL, TENSOR} or op.name == "llvm.inline_asm"
 

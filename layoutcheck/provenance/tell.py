@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.atoms.tmem import WARP_LANES
-from layoutcheck.dsl.lowered.evaluate import tag
+from layoutcheck.dsl.lowered.evaluate import KERNELS, tag
+from layoutcheck.dsl.lowered.instructions import makes_of_old
 from layoutcheck.operands.rules import lc602_operand_element as lc602
 from layoutcheck.operands.rules import lc603_operand_depth as lc603
 from layoutcheck.operands.rules import lc604_result_place as lc604
@@ -81,6 +82,7 @@ def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFindi
                          "written": bool(written), "called": one.called, "extent": one.extent,
                          "multiple": one.multiple, "fill": one.fill,
                          "shared": one.load is not None and one.load.operands[0].type == SHARED}  # fmt: skip
+            evidence["adds"] = evidence["shared"] and any(map(makes_of_old, one.op.outer(*KERNELS).walk()))
             places = [_place(module, one.op, "they are stored", one.threads[0])]
             what = "shared memory is read" if evidence["shared"] else "the registers are read"
             places += [_place(module, one.load, what)] if one.load is not None else []

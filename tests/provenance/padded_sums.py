@@ -7,7 +7,7 @@ python -m tests.provenance.padded_sums
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Boolean, Constexpr, Float32, const_expr
+from cutlass import Boolean, Constexpr, Float32, Int32, const_expr
 from cutlass.memory import SmemAllocator
 
 from tests.provenance.first_sums import pointer
@@ -339,17 +339,36 @@ def partials(x: cute.Tensor, y: cute.Tensor, wide: cute.Tensor, how: Constexpr):
             y[row, 0] = mine
 
 
+@cute.kernel
+def counts(x: cute.Tensor, y: cute.Tensor, wide: cute.Tensor, how: Constexpr):
+    """How often each number comes; 1 and 2 begin with what is there, 3 swaps a 0 in. 2 adds to a tensor."""
+    row, _, _ = arch.block_idx()
+    thread, _, _ = arch.thread_idx()
+    bins = SmemAllocator().allocate_tensor(Int32, cute.make_layout(32))
+    if const_expr(how == 0):
+        bins[thread] = 0
+    if const_expr(how == 3):
+        arch.atomic_exch(bins.iterator + thread, Int32(0))
+    arch.sync_threads()
+    arch.atomic_add(bins.iterator + Int32(wide[row, thread]) % 32, Int32(1))
+    arch.sync_threads()
+    if const_expr(how == 2):
+        arch.atomic_add(y.iterator + row * 128 + thread, Float32(bins[thread]))
+    else:
+        y[row, thread] = Float32(bins[thread])
+
+
 KERNELS = {  # how many variants each has
     "layer_norm": (layer_norm, 6), "copied_norm": (copied_norm, 3), "soft_max": (soft_max, 4),
     "log_sum": (log_sum, 4), "powers": (powers, 2), "welford": (welford, 2), "quantised": (quantised, 3),
     "distances": (distances, 2), "warps": (warps, 3), "online": (online, 2),
-    "stencil": (stencil, 4), "partials": (partials, 4),
+    "stencil": (stencil, 4), "partials": (partials, 4), "counts": (counts, 4),
 }  # fmt: skip
 RIGHT = {
     "layer_norm": (0, 1, 3, 4), "copied_norm": (0, 1), "soft_max": (0, 1, 3), "log_sum": (0, 2),
     "powers": (0,), "welford": (0,), "quantised": (0, 1, 2), "distances": (0, 1),
     "warps": (0, 2), "online": (0,),
-    "stencil": (0, 2), "partials": (0, 2),
+    "stencil": (0, 2), "partials": (0, 2), "counts": (0, 3),
 }  # fmt: skip
 
 

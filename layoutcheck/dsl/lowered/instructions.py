@@ -34,6 +34,7 @@ BULK = {
     "nvvm.cp.reduce.async.bulk.global.shared.cta": 2,
 }
 WRITERS = ("llvm.store", "nvvm.stmatrix")  # what writes registers
+_OF_OLD = re.compile(r"\b(?:f?add|f?sub|[fu]?min|[fu]?max)\b")  # kinds of atomics
 _ADDRESSES_ONLY = frozenset(
     ("llvm.getelementptr", "llvm.ptrtoint", "llvm.addrspacecast", "llvm.bitcast", "llvm.insertvalue",
      "llvm.select", "llvm.icmp", "llvm.intr.assume", "nvvm.mapa", "llvm.freeze", "llvm.extractvalue",
@@ -49,6 +50,12 @@ def is_memory(op: Operation) -> bool:
     if op.name in _ADDRESSES_ONLY or "mbarrier" in op.name or "fence" in op.name or "prefetch" in op.name:
         return False
     return any(v.type.startswith("!llvm.ptr") for v in op.operands)
+
+
+def makes_of_old(op: Operation) -> bool:
+    """Whether it is an atomic operation that makes what it leaves of what is there: a sum, a maximum."""
+    atomic = op.name in ("nvvm.atomicrmw", "nvvm.red")
+    return atomic and _OF_OLD.search(op.attributes.get("op", "")) is not None
 
 
 def written_in_ptx(op: Operation) -> tuple[PtxAccess, ...] | str:

@@ -8,9 +8,9 @@ store of the block overwrites them. Typical: a fragment is loaded under a predic
 does, and is then added up, or stored, without it.
 
 Bytes of shared memory that nothing in the kernel writes, in any turn, are followed in the same way: the row of a
-stencil's halo that is not loaded, or the last four of eight sums where four warps have stored theirs. So are columns of
-tensor memory that no product and no store has written, where all products of the kernel are followed: those of another
-stage, or behind the accumulators.
+stencil's halo that is not loaded, the last four of eight sums where four warps have stored theirs, or the counts of a
+histogram that is not cleared. So are columns of tensor memory that no product and no store has written, where all products
+of the kernel are followed: those of another stage, or behind the accumulators.
 
 ## Why
 
@@ -31,9 +31,10 @@ written: ..."):
 - a branch or loop that a value in memory, or a floating-point argument, decides
 - bit operations, comparisons, products of integers (0 times any of them is 0), parts of a byte, and inline PTX other than
   lane-wise arithmetic
-- `stmatrix`, masked and asynchronous stores. In a kernel in which anything but loads and stores reaches shared memory
-  (`ldmatrix`, TMA, `cp.async`, atomics), what is stored there
-- in shared memory, if atomics, TMA, mbarriers or inline PTX reach it, or if only a run knows what is written there
+- `stmatrix`, masked and asynchronous stores. In a kernel in which anything but loads, stores and atomic sums reaches
+  shared memory (`ldmatrix`, TMA, `cp.async`, other atomics), what is stored there
+- in shared memory, if other atomics than sums and maxima, TMA, mbarriers or inline PTX reach it, or if only a run knows
+  what is written there
 - extents or a grid that the host computes from its arguments, if no call gives them
 
 Of what a product of the tensor cores multiplies, LC609 says what no thread has written at all: rows beyond a tensor's end
@@ -58,11 +59,9 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     first, last = facts["threads"]
     who = f"Thread {first} stores" if first == last else f"Threads {first} to {last} store"
     block = "".join(str(tuple(facts["block"])).split())
-    held, hold = ("shared memory", "has") if facts["shared"] else ("registers", "hold")
-    if "tensor" in facts:
-        held, hold = "tensor memory", "has"
+    held = "tensor memory" if "tensor" in facts else "shared memory" if facts["shared"] else "registers"
     some = "The line that writes them does so in other threads, or for other elements." if facts["written"] else (
-        "No line writes them."
+        "No line writes them." + " An atomic operation adds to what is there." * facts.get("adds", False)
     )  # fmt: skip
     fill = (
         f"`fragment.fill({facts['fill']})`" if facts["fill"] else "with what its sum or maximum begins with"
@@ -74,7 +73,7 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
             "Load the columns of the accumulators, of the stage that was multiplied." if "tensor" in facts else
             "Copy into the fragment first."
         )  # fmt: skip
-    return f"a store writes what {held} {hold} that nothing has written", (
+    return f"what is stored comes from {held} that nothing has written", (
         f"{who} {facts['bytes']} B in block {block} that are, or are computed from, {held} that nothing has written. "
         f"{some}{conditions(facts)} {repair}"
     )
