@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.values import Reasons
 
 SMALL = 32  # blocks of a grid that is evaluated whole
+_MOST_BLOCKS = 4  # neighbours, the threads of which may have the same sum
 Index = tuple[int, int, int]
 
 
@@ -47,6 +49,35 @@ def period_ends(n: int, numbers: set[int]) -> list[int]:
         for base in (0, last - period, last):
             found.update(base + i for i in (0, small - 1, period - small, period - 1))
     return sorted(i for i in found if 0 <= i < n) if numbers else []
+
+
+def nested(numbers: set[int]) -> bool:
+    """Whether each of the numbers divides the next larger, so that quotients by them begin together."""
+    return min(numbers) > 0 and not any(b % a for a, b in itertools.pairwise(sorted(numbers)))
+
+
+def sum_ends(
+    sums: NDArray[np.int64], at: Sequence[Index], axis: int, n: int, numbers: set[int]
+) -> set[int] | None:
+    """The blocks, of n along an axis, where quotients and remainders of a sum by these numbers begin or end.
+
+    `sums` are the sum of each thread of blocks `at`, of first degree in the block's index. None where those
+    of all blocks are not evenly spaced by what divides the numbers, or where more than a few have the same.
+    """
+    rows, index = sums.reshape(len(at), -1), np.array([one[axis] for one in at])
+    low, high = int(index.argmin()), int(index.argmax())
+    if any(at[low][i] != at[high][i] for i in range(3) if i != axis) or index[low] == index[high]:
+        return None
+    step = int((rows[high] - rows[low])[0] // (index[high] - index[low]))
+    within = np.unique(rows - step * index[:, None])
+    least, most = int(within[0]), int(within[-1])
+    space = int(np.diff(within)[0]) if len(within) > 1 else max(1, step)
+    even = bool((np.diff(within) == space).all()) and not any(one % space for one in (step, *numbers))
+    if not even or not 0 < step <= len(within) * space <= _MOST_BLOCKS * step:
+        return None
+    ends = period_ends(step * (n - 1) + most + 1, numbers)
+    found = (range((i - space - most) // step, (i + space - least) // step + 1) for i in ends)
+    return {block for blocks in found for block in blocks if 0 <= block < n}
 
 
 def has_gaps(jumps: set[tuple[int, int, int]]) -> bool:

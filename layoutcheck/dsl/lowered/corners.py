@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import takewhile
+from typing import NamedTuple
 
 from layoutcheck.dsl.lowered.instructions import is_address, numbers_and_data
 from layoutcheck.dsl.lowered.needed import Needed, terminator
@@ -56,17 +57,37 @@ def decided_by_corners(
         return False
 
 
-def divisors(op: Operation, axis: str, needed: Needed) -> set[Value] | None:
-    """Which numbers divide the block's index along an axis where an access's address is made of it.
+class Digits(NamedTuple):
+    """What an address of first degree in a block's index is made of: quotients and remainders.
 
-    The address is of first degree in the index, or in its quotients and remainders by these. None where it is
-    neither.
+    `divisions` are what is divided, and by what: the index, `sums` of first degree in it as `block * 256 +
+    thread`, or quotients and remainders of these.
     """
+
+    divisions: set[tuple[Value, Value]]
+    sums: set[Value]
+
+
+def digits(op: Operation, axis: str, needed: Needed) -> Digits | None:
+    """The digits of the block's index along an axis that make an access's address, if that is all."""
     degrees = _ByBlock(op, axis, needed)
     try:
-        return degrees.divisors if degrees.straight(op) else None
+        return Digits(degrees.divisions, degrees.sums) if degrees.straight(op) else None
     except _Unsettled:
         return None
+
+
+def _narrow(value: Value) -> Value:
+    """The number of fewer bits that it was."""
+    while (made := value.definition) is not None and made.name in _WIDER:
+        value = made.operands[0]
+    return value
+
+
+def _once(value: Value) -> bool:
+    """Whether a thread computes it once."""
+    made = value.definition
+    return made is not None and all(op.name not in ("scf.for", "scf.while") for op in made.around())
 
 
 class _Unsettled(Exception):
@@ -204,8 +225,9 @@ class _ByBlock(_Degrees):
     def __init__(self, op: Operation, axis: str, needed: Needed) -> None:
         super().__init__(op.outer(*_KERNELS), needed)
         self._index = f"nvvm.read.ptx.sreg.ctaid.{axis}"
-        self.divisors: set[Value] = set()
-        self._digits: set[Value] = set()  # the index, and its quotients and remainders
+        self.divisions: set[tuple[Value, Value]] = set()
+        self.sums: set[Value] = set()
+        self._digits: set[Value] = set()  # the index, and quotients and remainders
 
     def _find(self, value: Value) -> int:
         owner = value.owner
@@ -217,9 +239,10 @@ class _ByBlock(_Degrees):
             return super()._find(value)
         degrees = [self.of(operand) for operand in owner.operands]
         digit = bool(degrees) and degrees[0] == 1 and owner.operands[0] in self._digits
-        divided = digit and owner.name in _DIVISIONS and degrees[1:] == [0]
+        divided = owner.name in _DIVISIONS and degrees == [1, 0] and (digit or _once(owner.operands[0]))
         if divided:
-            self.divisors.add(owner.operands[1])
+            self.divisions.add((_narrow(owner.operands[0]), owner.operands[1]))
+            self.sums.update(() if digit else owner.operands[:1])
         if owner.name == self._index or divided or (digit and owner.name in _WIDER):
             self._digits.add(value)
             return 1

@@ -2,9 +2,10 @@
 
 Where a kernel touches global memory is mostly decided at the edges of its grid: all blocks of a small grid
 are evaluated, of a larger one the first, the middle and the last two along each axis, in every combination.
-Where an address is made of quotients and remainders of the block's index, so are the blocks where these begin
-and end. Where it is neither that nor of first degree, or accesses begin or end between evaluated blocks, all
-blocks are evaluated, if they are not too many; else that access is not checked.
+Where an address is made of quotients and remainders of the block's index, or of `block * 256 + thread`, so
+are the blocks where these begin and end. Where it is neither that nor of first degree, or accesses begin or
+end between evaluated blocks, all blocks are evaluated, if they are not too many; else that access is not
+checked.
 
 Every turn of every loop counts. A loop that `corners` vouches for runs its first and last turns alone, all
 others run whole. Where that takes too long, these run their first and last turns too, and what is in them is
@@ -37,10 +38,12 @@ from layoutcheck.dsl.lowered.blocks import (
     every_block,
     has_gaps,
     jumps_of,
+    nested,
     period_ends,
     spread,
+    sum_ends,
 )
-from layoutcheck.dsl.lowered.corners import decided_by_corners, divisors
+from layoutcheck.dsl.lowered.corners import Digits, decided_by_corners, digits
 from layoutcheck.dsl.lowered.evaluate import (
     Launched,
     launch_of,
@@ -90,7 +93,7 @@ class Grid:
         self._long = set[
             bool
         ]()  # whether the turns of all loops took too long, with what tensors hold or without
-        self._divided: dict[str, list[list[set[SsaValue] | None]]] = {}  # by tag: `divisors`, axis by axis
+        self._divided: dict[str, list[list[Digits | None]]] = {}  # by tag, axis by axis
         self._ran: tuple[Machine, Flow]  # the last evaluation
         self._lines: dict[tuple[Operation, frozenset[str]], bool] = {}  # loops that corners decide
 
@@ -176,7 +179,7 @@ class Grid:
         found = self._evaluated(tags, how, launched, at, called)
         if isinstance(found, str) or found.whole:
             return found
-        turning = {name: self._turning(name, how) for name in tags}
+        turning = {name: self._turning(name, how, at) for name in tags}
         known = [one for one in turning.values() if one is not None]
         axes = [sorted(set(axis).union(*more)) for axis, *more in zip(edge_axes(how), *known, strict=True)]
         if math.prod(map(len, axes)) > len(at):
@@ -240,7 +243,7 @@ class Grid:
                 tagged.setdefault(name, []).append(op)
         return Needed(self.kernel, ()), tagged
 
-    def _turning(self, name: str, how: Launch) -> list[list[int]] | None:
+    def _turning(self, name: str, how: Launch, at: tuple[Index, ...]) -> list[Collection[int]] | None:
         """Along each axis, where the quotients and remainders that make addresses under a tag begin and end.
 
         None where addresses are made of the block's index in another way.
@@ -248,19 +251,29 @@ class Grid:
         if name not in self._divided:
             needed, tagged = self._accesses
             ops = tagged.get(name, [])
-            self._divided[name] = [[divisors(op, axis, needed) for op in ops] for axis in "xyz"]
+            self._divided[name] = [[digits(op, axis, needed) for op in ops] for axis in "xyz"]
         machine, flow = self._ran
-        axes = []
-        for n, by_op in zip(how.grid, self._divided[name], strict=True):
-            numbers: set[int] = set()
-            for one in by_op:
-                if one is None:
+
+        def values_of(value: SsaValue) -> NDArray[np.int64]:
+            return np.asarray(number(machine.values[flow.slots[value]]), np.int64)
+
+        axes: list[Collection[int]] = []
+        for axis, (n, by_op) in enumerate(zip(how.grid, self._divided[name], strict=True)):
+            known = [one for one in by_op if one is not None]
+            found: dict[SsaValue, set[int]] = {}
+            for divided, by in {pair for one in known for pair in one.divisions}:
+                found.setdefault(divided, set()).update(np.unique(values_of(by)).tolist())
+            if len(known) < len(by_op) or not all(map(nested, found.values())):
+                return None
+            numbers = set().union(*found.values())
+            ends = set(period_ends(n, numbers))
+            for value in {value for one in known for value in one.sums} if n > 1 else ():
+                sums = np.broadcast_to(values_of(value), (how.threads * len(at),))
+                more = sum_ends(sums, at, axis, n, numbers)
+                if more is None:
                     return None
-                found = [np.unique(number(machine.values[flow.slots[value]])) for value in one]
-                if any(len(values) != 1 or values[0] < 1 for values in found):
-                    return None
-                numbers.update(int(values[0]) for values in found)
-            axes.append(period_ends(n, numbers))
+                ends |= more
+            axes.append(ends)
         return axes
 
     def _evaluated(

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from layoutcheck.dsl.lowered.blocks import nested, sum_ends
 from layoutcheck.dsl.lowered.bounds import RELATED
 from layoutcheck.dsl.lowered.grid import LONG_LOOP
 from layoutcheck.dsl.lowered.totals import KernelLines, kernel_lines
@@ -73,6 +78,16 @@ def grids(raster: tuple, early: tuple, digits: tuple, cut: tuple):
     digits[0][b // 10 * 40 - b % 10 * 40 + 360 + t] = 1.0
     digits[1][b // 10 * 40 - b % 10 * 40 + 360 + t] = 1.0
 @cute.kernel
+def flat(sums: tuple, some: tuple, space: tuple):
+    i = cute.arch.block_idx()[0] * 96 + cute.arch.thread_idx()[0]
+    sums[0][i // 700 - i % 700 + 699] = 1.0
+    sums[1][i // 700 - i % 700 + 699] = 1.0
+    if i % 700 < 333:
+        some[0][548 - i // 700 + i % 700] = 1.0
+        some[1][548 - i // 700 + i % 700] = 1.0
+    space[0][(i // 70) % 50 - i % 70 + 69 - i // 3500 + 109] = 1.0
+    space[1][(i // 70) % 50 - i % 70 + 69 - i // 3500 + 109] = 1.0
+@cute.kernel
 def open_ended(halo: tuple, twice: tuple, wide: cute.Tensor):
     t, b = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
     if b > 0:
@@ -81,7 +96,8 @@ def open_ended(halo: tuple, twice: tuple, wide: cute.Tensor):
     twice[1][2 * b, t] = 1.0
     wide[0, 0, 0, t] = 1.0
 @cute.jit
-def host(a: tuple, b: tuple, c: tuple, d: tuple):
+def host(a: tuple, b: tuple, c: tuple, d: tuple, e: tuple):
+    flat(*e).launch(grid=[4000, 1, 1], block=[96, 1, 1])
     open_ended(*d).launch(grid=[d[0][0].shape[0], 1, 1], block=[128, 1, 1])
     grids(*c).launch(grid=[101, 1, 1], block=[40, 1, 1])
     short(*a).launch(grid=[3, 1, 1], block=[32, 1, 1])
@@ -97,6 +113,7 @@ if __name__ == "__main__":
     cute.compile(
         host, tuple(map(pair, (512, 507, 552, 432, 256))), tuple(map(pair, (1 << 20, 632, 500, 512))),
         tuple(map(pair, (4040, 1000, 800, 701))), ((rows(), rows()), (rows(), rows()), wide()),
+        tuple(map(pair, (1248, 881, 228))),
     )
 """
 # The access that leaves a tensor that is one element too short: (thread, element).
@@ -113,6 +130,9 @@ LAST = {
     ("halo", 0, -128),  # block 0, whatever the extents are; `twice` may have twice as many rows
     ("early", 39, 999),  # block 24, the last that accesses anything
     ("digits", 39, 799),  # block 100: the last quotient, with the first remainder
+    ("sums", 80, 1247),  # block 3995 of 4000, where the last row begins
+    ("some", 44, 880),  # block 3: the last column of the first row that is written
+    ("space", 70, 227),  # block 35: the last row of the first plane begins
 }
 
 
@@ -168,3 +188,32 @@ def test_every_turn_counts(tmp_path: Path) -> None:
         instructions = list(turns(name))
         sectors = sum(len({4 * at // 32 for at in row}) for row in instructions)
         assert (one.instructions, one.sectors) == (3 * len(instructions), 3 * sectors), name
+
+
+@settings(max_examples=150)
+@given(st.integers(2, 300), st.integers(1, 12), st.integers(2, 40), st.integers(2, 40), st.randoms())
+def test_the_ends_of_digits_lie_in_these_blocks(n: int, step: int, low: int, high: int, rng: Random) -> None:
+    """An address of first degree in digits of `(block * step + thread) * wide` is least and most there."""
+    threads, wide = rng.randint(step, 2 * step), rng.choice((1, 4))
+    low, high = low * wide, high * wide
+    every = (np.arange(n)[:, None] * step + np.arange(threads)) * wide
+    at = [(i, 0, 0) for i in (0, n // 2, n - 1)]
+    ends = sum_ends(every[[i for i, _, _ in at]].ravel(), at, 0, n, {low, high, low * high})
+    assert ends is not None
+    a, b, c = (rng.randint(-9, 9) for _ in range(3))
+    address = a * (every % low) + b * (every // low % high) + c * (every // (low * high))
+    some = address[sorted(ends)]
+    assert (some.min(), some.max()) == (address.min(), address.max())
+
+
+def test_a_sum_that_threads_raise_more_than_blocks_has_no_such_blocks() -> None:
+    """Nor one that leaves numbers out, or whose steps the number does not divide."""
+    at, block = [(i, 0, 0) for i in (0, 3, 7)], np.array([[0], [3], [7]])
+
+    def found(rows: object, number: int) -> object:
+        return sum_ends(np.ravel(rows), at, 0, 8, {number})
+
+    assert found(block + 9 * np.arange(32), 5) is None and found(0 * block + np.arange(32), 5) is None
+    assert found(32 * block + np.arange(8), 5) is None and found(32 * block + 4 * np.arange(8), 5) is None
+    assert found(32 * block + 4 * np.arange(8), 12) and found(32 * block + np.arange(32), 5)
+    assert nested({3, 12, 36}) and not nested({3, 12, 18}) and not nested({0, 3})
