@@ -19,7 +19,9 @@ class Bounds:
     `modes` are the multiples of those in `multiple` mode by mode, where that is known, `tried` the extents by
     mode with which these left their tensor, where they were not alike. Those in `unequal` leave a tensor of
     these extents, by mode, with the fault. Those in `others` leave a tensor of the first extents while all
-    others have the second. Those in `kept` stay inside in all calls that the program makes.
+    others have the second. Those in `unwritten` write their tensor's last element only if every dynamic
+    extent is a multiple of the first number, not with the second. Those in `kept` stay inside in all calls
+    that the program makes.
     `inside` counts the bytes of accesses that stay in their tensor, all and different ones, by tag and by
     what was evaluated.
     """
@@ -33,6 +35,7 @@ class Bounds:
     tried: dict[str, tuple[int, ...]] = field(default_factory=dict)
     unequal: dict[str, tuple[tuple[int, ...], LoweredFault]] = field(default_factory=dict)
     others: dict[str, tuple[int, int]] = field(default_factory=dict)
+    unwritten: dict[str, tuple[int, int]] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
@@ -53,7 +56,12 @@ def conditions(found: Bounds) -> dict[str, str]:
             f"computed in 32 bits; {REPAIR}"
         )
         told[tag] = f"{told[tag]}; {few}" if tag in told else few
-    return {tag: f"{text}; {KEPT}" if tag in found.kept else text for tag, text in told.items()}
+    told = {tag: f"{text}; {KEPT}" if tag in found.kept else text for tag, text in told.items()}
+    for tag, (multiple, extent) in found.unwritten.items():
+        ends = f"with {extent} no block writes the tensor's last element"
+        few = f"{ends}; it does if every dynamic extent is a multiple of {multiple}"
+        told[tag] = f"{told[tag]}; {few}" if tag in told else few
+    return told
 
 
 def _tail(multiple: int, fault: LoweredFault, modes: tuple[int, ...], tried: tuple[int, ...]) -> str:

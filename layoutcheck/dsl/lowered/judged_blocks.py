@@ -20,6 +20,7 @@ from layoutcheck.sources.traced import LoweredFault
 _WIDTH_BITS = 20  # of an access: a bulk copy moves less than 2^20 bytes, a tensor here has fewer than 2^43
 _WIDTHS = (1 << _WIDTH_BITS) - 1
 LOADED = "addresses or predicates known at run time"
+MOST_MULTIPLE = 1024  # that dynamic extents may have to be of
 NOT_MET = "no evaluated block reaches it"
 
 
@@ -30,7 +31,8 @@ class Judged:
     `run` names the blocks that were evaluated. `inside` counts the bytes that stay in their tensor there, and
     those of different accesses (-1: not counted, as nothing is predicated and nothing leaves it). `left` are
     the objects that accesses leave, with their bytes. `strays` is a read that stays in its tensor's memory
-    and leaves a mode of it (`modes.py`). `short` says that nothing comes to the end of a tensor.
+    and leaves a mode of it (`modes.py`). `short` says that nothing comes to the end of a tensor; `ends` are
+    the objects whose last byte is written.
     """
 
     faults: list[LoweredFault]
@@ -40,6 +42,7 @@ class Judged:
     left: dict[int, int] = field(default_factory=dict)
     strays: LoweredFault | None = None
     short: bool = False
+    ends: set[int] = field(default_factory=set)
 
 
 def judge_all(
@@ -79,6 +82,8 @@ def _judge(
             row, reads = spans(blocks, access, width, address)
             stays = (row >= 0) & (row + reads <= size)
             found.short = found.short or int((row + reads).max(initial=0)) < size
+            if side == 1 and ((row + reads == size) & (reads > 0)).any():
+                found.ends.add(object_of(access, side))
             moved.append(row[stays] << _WIDTH_BITS | reads[stays])
             fault = _beyond(blocks, access, (side, op, size), row, reads, stays, 0 if sure else extent or 0)
             if fault is None:
