@@ -250,7 +250,8 @@ def _cheapest(proven: Sequence[Proven]) -> Proven:
 
 
 def told(refused: Sequence[str]) -> str:
-    """Why no edit stays; "" where none was tried."""
+    """Why no edit stays, each reason once; "" where none was tried."""
+    refused = list(dict.fromkeys(refused))
     if not refused:
         return ""
     more = f"; and {len(refused) - 3} more" if len(refused) > 3 else ""

@@ -19,7 +19,7 @@ from layoutcheck.patching.conflicts import FEWER
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.repair import _stays, repair
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch
-from layoutcheck.patching.search import Confirm, Proven
+from layoutcheck.patching.search import Confirm, Proven, told
 from layoutcheck.patching.state import Edited, State
 from layoutcheck.patching.ways import moves_global, turned_over, ways
 from layoutcheck.reports.repaired import render
@@ -715,3 +715,9 @@ def test_a_library_is_never_edited(tmp_path: Path) -> None:
     after = Trace((seen(2, library, 16),))
     found = repair(str(script), Trace((seen(2, library, 8),)), lambda path, cwd: after)
     assert found.repairs == [] and len(found.sketches) == 1 and found.diff() == ""
+
+
+def test_a_reason_why_no_edit_stays_is_told_once() -> None:
+    assert told([]) == ""
+    assert told(["a", "b", "a"]) == "no edit of it was proven in the program: a; b"
+    assert told(["a", "b", "c", "a", "d", "e"]).endswith(": a; b; c; and 2 more")
