@@ -262,7 +262,7 @@ class Collector:
         elif kind == "imported":
             self._imported.update(event["files"])
         elif kind == "loaded":
-            self.outcomes.loaded(event["path"], place)
+            self.outcomes.loaded(event["path"], place, event["foreign"])
         elif kind == "unsupported":
             self.outcomes.fail(TraceFailure("unsupported", event["message"]), place)
         elif kind == "note":

@@ -1,12 +1,13 @@
 """How processes of a traced run end, and what they start, where that would pass unseen.
 
-`os._exit` leaves no last word; an exception in a thread or in a process of `multiprocessing` is printed and
-forgotten; a Python that is started with an environment of its own is not watched.
+`os._exit` leaves no last word; an exception in a thread, in a task or in a process is printed and
+forgotten; a Python that is started with an environment of its own would not be watched.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -68,6 +69,8 @@ def watch_tasks() -> dict[Any, tuple[Exception, int]]:
     def results(module: Any) -> None:
         for owner in (module.ApplyResult, module.MapResult):
             _watch_task(owner, "_set", ("get", "successful"), unasked)
+        for owner in (module.IMapIterator, module.IMapUnorderedIterator):
+            _watch_task(owner, "_set", ("next", "__next__"), unasked)
 
     when_imported("concurrent.futures._base", futures)
     when_imported("multiprocessing.pool", results)
@@ -134,6 +137,34 @@ def watch_killed(ours: Callable[[int], bool], tell: Callable[[int], None]) -> No
     os.fork, os.waitpid = forked, waitpid
 
 
+def watch_ignored(tell: Tell) -> None:
+    """Call `tell` with what a callback of `atexit`, a bare thread or a task that nobody awaits raises.
+
+    Python and asyncio print it, and go on.
+    """
+    show = sys.unraisablehook
+
+    def shown(ignored: Any) -> None:
+        if ignored.exc_value is not None and re.search("atexit|thread started", ignored.err_msg or ""):
+            tell(ignored.exc_value)
+        show(ignored)
+
+    def loops(module: Any) -> None:
+        owner = module.BaseEventLoop
+        handle = owner.call_exception_handler
+
+        def call_exception_handler(self: Any, context: Mapping[str, Any]) -> None:
+            error = context.get("exception")
+            if isinstance(error, Exception) and self.get_exception_handler() is None:
+                tell(error)
+            handle(self, context)
+
+        owner.call_exception_handler = call_exception_handler
+
+    sys.unraisablehook = shown
+    when_imported("asyncio.base_events", loops)
+
+
 def _watch_process(process: Any, tell: Tell) -> None:
     begin = process._bootstrap
 
@@ -160,6 +191,8 @@ def pass_on(names: tuple[str, ...], first_path: str) -> None:
 
     def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807
         env = named.get("env")
+        if env is None and not ours.keys() <= os.environ.keys():
+            env = os.environ
         if isinstance(env, Mapping) and all(isinstance(key, str) for key in env):
             paths = [path for path in str(env.get("PYTHONPATH", "")).split(os.pathsep) if path]
             if first_path not in paths:
@@ -167,28 +200,3 @@ def pass_on(names: tuple[str, ...], first_path: str) -> None:
         begin(self, *args, **named)
 
     subprocess.Popen.__init__ = __init__  # type: ignore[method-assign]
-
-
-def apart(argv: list[str]) -> bool:
-    """Whether a command starts a Python that takes nothing from its environment: `-I`, `-E` or `-S`."""
-    if not argv or "python" not in os.path.basename(argv[0]):  # noqa: PTH119
-        return False
-    options: list[str] = []
-    for word in argv[1:]:
-        if not word.startswith("-") or word.startswith("--") or word in ("-c", "-m"):
-            break
-        options.append(word)
-    return any(letter in word for word in options for letter in "IES")
-
-
-def watch_isolated(tell: Callable[[str], None]) -> None:
-    """Call `tell` with each command of a Python that cannot be watched (`apart`)."""
-
-    def hear(event: str, args: tuple[Any, ...]) -> None:
-        if event == "subprocess.Popen":
-            command = args[1] if isinstance(args[1], (list, tuple)) else [args[1]]
-            words = [os.fsdecode(word) for word in command if isinstance(word, (str, bytes, os.PathLike))]
-            if apart(words):
-                tell(" ".join(words)[:80])
-
-    sys.addaudithook(hear)

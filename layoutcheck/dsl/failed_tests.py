@@ -24,6 +24,7 @@ RUNNER = "_pytest.runner"
 MAIN = "_pytest.main"
 FIXTURES = "_pytest.fixtures"
 FUNCTIONS = "_pytest.python"
+RESULTS = "unittest.result"
 
 Tell = Callable[..., None]  # (test, exception, launches skipped in it[, whether it went on])
 Skip = Callable[[Sequence[str], str], None]  # (tests, reason)
@@ -86,6 +87,7 @@ def watch_tests(tell: Tell, skip: Skip, expect: Expect) -> None:
     when_imported(RUNNER, lambda module: _watch_calls(module.CallInfo, tell, skip))
     when_imported(FIXTURES, lambda module: _watch_fixtures(module.FixtureDef))
     when_imported(FUNCTIONS, lambda module: _watch_functions(module, skip))
+    when_imported(RESULTS, lambda module: _watch_results(module.TestResult, tell, skip, expect))
     when_imported(REWRITER, lambda module: _say_nothing_of_us(module.AssertionRewritingHook))
     when_imported(MAIN, lambda module: _around(module, lambda: _settle(tell, skip, expect)))
     when_imported(MAIN, lambda module: _watch_selection(module.Session, skip))
@@ -183,6 +185,35 @@ def _watch_reports(report: Any, tell: Tell, skip: Skip, expect: Expect) -> None:
         return made
 
     report.from_item_and_call = classmethod(from_item_and_call)
+
+
+def _watch_results(results: Any, tell: Tell, skip: Skip, expect: Expect) -> None:
+    """What unittest runs without pytest, which has results of its own for it."""
+
+    def around(name: str, act: Callable[..., None]) -> None:
+        method = getattr(results, name)
+
+        @wraps(method)
+        def told(self: Any, test: Any, *args: Any) -> Any:
+            act(test.id(), *args)
+            return method(self, test, *args)
+
+        setattr(results, name, told)
+
+    def failed(test: str, raised: Any) -> None:
+        launches, left_out = Passed.left_out()
+        tell(test, raised[1], launches + left_out * isinstance(raised[1], AssertionError))
+
+    def expected(test: str, raised: Any) -> None:
+        skip([test], "xfail")
+        expect(raised[1], ())
+
+    around("startTest", lambda _: Passed.begin())
+    around("addError", failed)
+    around("addFailure", failed)
+    around("addSubTest", lambda test, part, raised: failed(part.id(), raised) if raised else None)
+    around("addSkip", lambda test, reason: skip([test], reason))
+    around("addExpectedFailure", expected)
 
 
 def _watch_calls(info: Any, tell: Tell, skip: Skip) -> None:

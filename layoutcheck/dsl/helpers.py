@@ -41,6 +41,11 @@ class Helpers:
         self._spared = self._last_left = 0
 
     @property
+    def sessions(self) -> set[int]:
+        """Those of the program: each of its processes has its own."""
+        return {process.pid for process in (self._first, *self.processes)}
+
+    @property
     def running(self) -> bool:
         """Whether any of them runs."""
         return any(process.poll() is None for process in self.processes)

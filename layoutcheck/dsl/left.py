@@ -1,7 +1,7 @@
-"""What a traced program leaves running: processes of its own that have gone from its session; or stopped.
+"""What a traced program starts: processes that run behind it, that are stopped, or that nobody watches.
 
-The former are known by the folder of the run in the environment that they were started with, which a fork
-and a new session leave as it is.
+Those of a run are known by their session, by their parents, or by the folder of the run in the environment
+that they were started with, which a fork and a new session leave as it is.
 """
 
 from __future__ import annotations
@@ -10,35 +10,79 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from layoutcheck.digits import is_number
-from layoutcheck.dsl.spool import FOLDER
+from layoutcheck.dsl.spool import FOLDER, watched
 
-_PATIENCE_SECONDS = 1.0  # that a process may take to notice that its program has ended
+_PATIENCE_SECONDS = 1.0  # that a process may be idle behind its program, or take to notice that it has ended
+_MOST_SECONDS = 60.0  # that one may work there
 _POLL_SECONDS = 0.05
 _ROUNDS = 8  # of processes that fork while they are ended
 _MOST_WORDS = 80
 _DSL = b"/nvidia_cutlass_dsl/"  # in the maps of a process that has loaded it
 
 
-def end_left(folder: str) -> dict[str, bool]:
-    """End what runs behind a program; the command of each, and whether it has loaded the DSL."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while (running := _running(folder)) and time.monotonic() < deadline:
+class _Process(NamedTuple):
+    pid: int
+    parent: int
+    session: int
+    state: str
+    ticks: int  # of the processor that it has used
+
+
+def wait_for_left(sessions: Collection[int], folder: str, deadline: float | None) -> None:
+    """Wait for what runs behind a program while it works: what it does is the program's."""
+    now = idle_since = time.monotonic()
+    end, before = min(now + _MOST_SECONDS, deadline or now + _MOST_SECONDS), -1
+    while (running := _running(sessions, folder)) and now < end and now < idle_since + _PATIENCE_SECONDS:
+        ticks = sum(one.ticks for one in running)
+        if ticks != before or any(one.state in "RD" for one in running):
+            idle_since, before = now, ticks
         time.sleep(_POLL_SECONDS)
+        now = time.monotonic()
+
+
+def end_left(sessions: Collection[int], folder: str) -> dict[str, bool]:
+    """End what runs behind a program; the command of each, and whether it has loaded the DSL."""
     found: dict[str, bool] = {}
     for _ in range(_ROUNDS):
-        for pid in running:
-            words = _read(pid, "cmdline").replace(b"\0", b" ").decode("utf-8", "replace").strip()
-            command = words[:_MOST_WORDS] or "one without a name"
-            found[command] = found.get(command, False) or _DSL in _read(pid, "maps")
+        running = _running(sessions, folder)
+        for one in running:
+            command = _command(one.pid)
+            found[command] = found.get(command, False) or _has_dsl(one.pid)
             with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        running = _running(folder)
+                os.kill(one.pid, signal.SIGKILL)
         if not running:
             break
+        time.sleep(_POLL_SECONDS)
     return found
+
+
+class Unwatched:
+    """Processes of a run that load the DSL and are not watched: `look` gives each command once.
+
+    Such as a Python that ignores its environment, or got an empty one. What forks and then becomes another
+    program looks like one for a moment: only a process that two looks see is told.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._seen: dict[int, bool] = {}  # by process: whether it was told
+
+    def look(self, sessions: Collection[int]) -> Iterator[str]:
+        """The commands of those that are new, among what was started by, or in, these sessions."""
+        own = {one.pid for one in _below(sessions)} | {
+            one.pid for one in _processes() if one.session in sessions
+        }
+        for pid in own:
+            if self._seen.get(pid) or watched(self._folder, pid) or not _has_dsl(pid):
+                continue
+            if pid in self._seen:
+                yield _command(pid)
+            self._seen[pid] = pid in self._seen
 
 
 def continue_stopped() -> None:
@@ -46,28 +90,45 @@ def continue_stopped() -> None:
 
     A program may stop those of ours that wait for it, which would wait for ever.
     """
-    parents: dict[int, list[tuple[int, bytes]]] = {}
-    for pid in _pids():
-        words = _read(pid, "stat").rpartition(b")")[2].split()
+    for one in _below([os.getpid()]):
+        if one.state == "T":
+            with contextlib.suppress(OSError):
+                os.kill(one.pid, signal.SIGCONT)
+
+
+def _below(roots: Collection[int]) -> list[_Process]:
+    """What these processes started, and that started."""
+    children: dict[int, list[_Process]] = {}
+    for one in _processes():
+        children.setdefault(one.parent, []).append(one)
+    found = [one for root in roots for one in children.get(root, ())]
+    for one in found:  # it grows
+        found += children.get(one.pid, ())
+    return found
+
+
+def _processes() -> Iterator[_Process]:
+    for name in filter(is_number, os.listdir("/proc")):  # noqa: PTH208 (hundreds)
+        words = _read(int(name), "stat").rpartition(b")")[2].split()  # from the third field of proc(5)
         if words:
-            parents.setdefault(int(words[1]), []).append((pid, words[0]))
-    below = [os.getpid()]
-    for parent in below:  # it grows
-        for pid, state in parents.get(parent, ()):
-            below.append(pid)
-            if state == b"T":
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGCONT)
+            ticks = int(words[11]) + int(words[12])
+            yield _Process(int(name), int(words[1]), int(words[3]), words[0].decode(), ticks)
 
 
-def _pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if is_number(name)]  # noqa: PTH208 (hundreds)
-
-
-def _running(folder: str) -> list[int]:
+def _running(sessions: Collection[int], folder: str) -> list[_Process]:
     """The processes that were started for a run, and have not ended."""
     mark = f"{FOLDER}={folder}".encode()
-    return [pid for pid in _pids() if mark in _read(pid, "environ").split(b"\0")]
+    alive = (one for one in _processes() if one.state not in "ZX")
+    return [one for one in alive if one.session in sessions or mark in _read(one.pid, "environ").split(b"\0")]
+
+
+def _command(pid: int) -> str:
+    words = _read(pid, "cmdline").replace(b"\0", b" ").decode("utf-8", "replace").split()
+    return " ".join(words)[:_MOST_WORDS] or "one without a name"
+
+
+def _has_dsl(pid: int) -> bool:
+    return _DSL in _read(pid, "maps")
 
 
 def _read(pid: int, name: str) -> bytes:

@@ -23,13 +23,13 @@ from typing import Any, TypeAlias
 from layoutcheck.dsl.built import COPIES, locations_of, plain, refusals_of, sites_of
 from layoutcheck.dsl.called import Called, Calls, Compiled, benchmarks
 from layoutcheck.dsl.imports import uncollected, when_imported
+from layoutcheck.dsl.loaded import Loaded, watch_loads
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.dsl.true_integers import writes_integers
 from layoutcheck.places import in_library
 from layoutcheck.versions import installed, untraceable
 
 DSL, HOME = "cutlass", "cutlass.base_dsl.dsl"
-LOADER = "cutlass.base_dsl.export.external_binary_module"
 OPERATIONS, ORDERING = "cutlass._mlir.dialects.cute", "cutlass._mlir.dialects.nvvm"
 ELEMENTS = "cutlass._mlir.dialects.llvm"
 STACK_DEPTH = 24  # Python frames kept with each copy; leaves the PTX as it is (measured)
@@ -38,6 +38,7 @@ OTHER_DEPTH = 1
 FEW_FRAMES = 8  # with accesses of single elements: a helper and who calls it
 PRODUCTS = ("cute.gemm", "cute.mma_atom_call")
 _DYNAMIC = ("funcBody", "args", "kwonlyargs", "sig")  # what the DSL tells dynamic arguments by
+_UNSEEN = "the build was not watched: the program has replaced BaseDSL.build_module"
 INTERNAL = "<layoutcheck>"  # the DSL (4.8) takes files of such names for no user's
 
 
@@ -66,13 +67,6 @@ class Built:
     others: tuple[tuple[str, str, str], ...] = ()
     caller: tuple[str, int] | None = None
     host: tuple[str, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A compiled file that was loaded: its kernels were compiled earlier, and are not traced."""
-
-    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +157,7 @@ def watch(record: Record, *, stop: bool = False, change: Change | None = None) -
         undo.callback(when_imported(HOME, wrap))
         for dialect in (OPERATIONS, ORDERING, ELEMENTS):
             undo.callback(when_imported(dialect, lambda module: undo.callback(_deepen(module))))
-        undo.callback(when_imported(LOADER, lambda module: undo.callback(_wrap_loader(module, record))))
+        undo.callback(watch_loads(record, _internal))
         yield
 
 
@@ -201,6 +195,8 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
                 deep = getattr(sys.modules.get(OPERATIONS), "copies_are_deep", False)
                 self.envar.loc_tracebacks = OTHER_DEPTH if deep else STACK_DEPTH
             made = generate(self, *args, **named)
+            if stop:
+                raise RuntimeError(_UNSEEN)
             told = _tell_call(self, signature, args, named, record)
             if told is not None:
                 compiled.hear(made, told)
@@ -288,21 +284,6 @@ def _deep(owner: Any, frames: Any, most: int) -> Callable[[], None]:
 
     owner.__init__ = __init__
     return partial(setattr, owner, "__init__", build)
-
-
-def _wrap_loader(module: Any, record: Record) -> Callable[[], None]:
-    """Hear of compiled files being loaded."""
-    owner = module.ExternalBinaryModule
-    load = owner.__init__
-
-    @_internal
-    def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807
-        with contextlib.suppress(Exception):
-            record(Loaded(str(next(iter((*args, *named.values())), "a compiled file"))))
-        load(self, *args, **named)
-
-    owner.__init__ = __init__
-    return partial(setattr, owner, "__init__", load)
 
 
 def _internal(function: Any) -> Any:

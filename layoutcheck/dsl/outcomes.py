@@ -31,6 +31,7 @@ _NOT_OF_RESULTS = (  # that a kernel would have computed
     "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "NameError", "AttributeError",
     "TypeError",
 )  # fmt: skip
+_BROKEN = ("BrokenProcessPool", "BrokenThreadPool")  # of a pool whose processes died, or could not begin
 _NOT_IMPORTED = "could not import"  # of `pytest.importorskip`
 
 
@@ -75,8 +76,9 @@ class Outcomes:
     def unbuilt(self, event: dict[str, Any]) -> None:
         """A build that failed. If nothing tells of it, the program has gone on behind it."""
         said = f"{event['type']}: {cut(_PLACED.sub('', _first_line(plain(event['message']))), _MOST)}"
-        failure = TraceFailure("caught", f"{_CAUGHT}{said}", _where(event))
         host = tuple(event["host"] or ())
+        where = _where(event) or (Frame(*host) if host else None)
+        failure = TraceFailure("caught", f"{_CAUGHT}{said}", where)
         self._unbuilt.update(dict.fromkeys(event["builds"], (host, failure)))
 
     def built(self, host: Iterable[Any]) -> None:
@@ -87,14 +89,23 @@ class Outcomes:
         """An event that tells of builds that failed, or says that they are meant to."""
         self._settled.update(event.get("builds", ()))
 
-    def loaded(self, path: str, place: int) -> None:
-        """A compiled file that the program loaded in place of a build; of a package it is none of its own."""
-        if not _INSTALLED.search(path):
+    def loaded(self, path: str, place: int, foreign: bool = False) -> None:
+        """What was compiled earlier and is loaded (`loaded.py`); of a package it is none of the program's."""
+        if _INSTALLED.search(path):
+            return
+        if foreign:
+            self.note(f"GPU code that the DSL did not compile is not checked: {path}")
+        else:
             self._loaded.setdefault(path, place)
 
     def leave(self, event: dict[str, Any]) -> None:
         """The process that `os._exit` ended."""
         self.left |= event["building"] and event["pid"] in self.mains
+
+    def leave_unwatched(self, command: str) -> None:
+        """A process that has loaded the DSL and leaves no events."""
+        said = f"a process was not watched, and has loaded the DSL: {command}: it may have built kernels"
+        self.fail(TraceFailure("exited", said))
 
     def leave_running(self, processes: dict[str, bool]) -> None:
         """Processes that were ended behind the program, by command: whether they had loaded the DSL."""
@@ -139,7 +150,8 @@ class Outcomes:
     def exception(self, event: dict[str, Any]) -> None:
         """An exception that ended the script, or a thread or process of its own."""
         aside = event.get("aside", False) or not self.mains & {None, event["pid"]}
-        if aside and (event["launches_skipped"] or event["where"] is None or event["refused"]):
+        unplaced = event["where"] is None and event["type"] not in _BROKEN
+        if aside and (event["launches_skipped"] or unplaced or event["refused"]):
             return
         self.raised |= not aside
         if not aside:

@@ -30,13 +30,14 @@ from layoutcheck.dsl.choices import give_choices
 from layoutcheck.dsl.endings import (
     pass_on,
     watch_exit,
-    watch_isolated,
+    watch_ignored,
     watch_killed,
     watch_tasks,
     watch_threads,
 )
 from layoutcheck.dsl.failed_tests import caught, failed_builds, watch_session, watch_tests
-from layoutcheck.dsl.observe import INTERNAL, Built, Event, Loaded, NotLaunched, Unbuilt, watch
+from layoutcheck.dsl.loaded import Loaded
+from layoutcheck.dsl.observe import INTERNAL, Built, Event, NotLaunched, Unbuilt, watch
 from layoutcheck.dsl.passed_over import Passed, pass_over
 from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.shares import FOLDER as TAKEN
@@ -110,7 +111,6 @@ def begin() -> None:
     os.environ[_ABOVE] = f"{os.environ.get(_ABOVE, '')} {os.getpid()}"
     Passed.below = _below(folder, str(os.getpid()))
     pass_on((FOLDER, OPTIONS, _ABOVE), str(Path(__file__).parent / "site"))
-    watch_isolated(lambda command: note(f"a Python that ignores its environment was not watched: {command}"))
     _watch_tests(folder, options.get("spread", False), first, own)
     stop = not options.get("launch", True)
     _watching.enter_context(watch(lambda event: _record(folder, event), stop=stop))
@@ -268,20 +268,26 @@ def _hear_of_the_end(folder: str) -> None:
     atexit.register(tell)
     watch_exit(tell)
     watch_threads(aside)
+    watch_ignored(aside)
 
 
 def _hear_of_a_signal(folder: str) -> None:
     """Leave the Python stack where a compiler's signal ends this process; `died_at` reads it."""
     stack = os.open(_stack(folder, os.getpid()), os.O_WRONLY | os.O_CREAT)  # a file would warn at the end
     faulthandler.enable(stack, all_threads=False)
-    watch_killed(
-        lambda pid: _stack(folder, pid).exists(), lambda pid: _append(_stack(folder, pid), "SIGKILL")
-    )
+    os.register_at_fork(after_in_child=lambda: _append(_stack(folder, os.getpid()), ""))  # it is watched, too
+    sys.addaudithook(lambda event, _: event == "os.exec" and _stack(folder, os.getpid()).unlink(True))
+    watch_killed(lambda pid: watched(folder, pid), lambda pid: _append(_stack(folder, pid), "SIGKILL"))
 
 
 def _append(path: Path, text: str) -> None:
     with contextlib.suppress(OSError), path.open("a", encoding="utf-8") as file:
         file.write(text)
+
+
+def watched(folder: str | Path, pid: int) -> bool:
+    """Whether a process of a run takes part: it leaves what it sees."""
+    return _stack(folder, pid).exists()
 
 
 def _stack(folder: str | Path, pid: int) -> Path:

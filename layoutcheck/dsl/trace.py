@@ -26,7 +26,7 @@ from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector, Observe
 from layoutcheck.dsl.helpers import Helpers
 from layoutcheck.dsl.judges import Judges, Spare
-from layoutcheck.dsl.left import continue_stopped, end_left
+from layoutcheck.dsl.left import Unwatched, continue_stopped, end_left, wait_for_left
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import OTHERS, PRESENT
@@ -44,7 +44,7 @@ class Ended(Exception):
     """Raised by a `Progress` to end a run: what was seen until then is returned, with these words."""
 
 
-_POLL_SECONDS, _LOOK_SECONDS = 0.05, 0.5
+_POLL_SECONDS, _LOOK_SECONDS = 0.05, 0.25
 _SHARE = 0.25  # of its time that judging a script gets at the least
 _GRACE_SECONDS = 5.0  # between asking a script to end and ending it
 _DRIVER_SECONDS = 20.0  # that a killed process may take to leave the GPU's driver
@@ -227,10 +227,13 @@ def _run(command: list[str], script: Script) -> Trace:
         try:
             try:
                 timed_out = _late(process, helpers, collector, Path(folder), deadline, shown)
+                if not timed_out:
+                    wait_for_left(helpers.sessions, folder, deadline)
+                    collector.outcomes.leave_running(end_left(helpers.sessions, folder))
             finally:
                 end(process, *helpers.processes)
                 helpers.stop()
-                collector.outcomes.leave_running(end_left(folder))
+                end_left(helpers.sessions, folder)
             collector.take(spool.read(Path(folder)))
             shown()
             if deadline is not None and timeout_s is not None:
@@ -263,7 +266,7 @@ def _late(
     shown: Callable[[], None],
 ) -> bool:
     """Take what a program's processes leave while any of them runs; whether time was up before they ended."""
-    look = 0.0
+    look, unwatched = 0.0, Unwatched(str(folder))
     while deadline is None or time.monotonic() <= deadline:
         running = process.poll() is None or helpers.running
         busy = False
@@ -280,6 +283,8 @@ def _late(
             time.sleep(_POLL_SECONDS)
         if time.monotonic() > look:
             continue_stopped()
+            for command in unwatched.look(helpers.sessions):
+                collector.outcomes.leave_unwatched(command)
             look = time.monotonic() + _LOOK_SECONDS
     return True
 

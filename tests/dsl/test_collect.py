@@ -11,7 +11,8 @@ import pytest
 
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector
-from layoutcheck.dsl.observe import Built, Loaded
+from layoutcheck.dsl.loaded import Loaded
+from layoutcheck.dsl.observe import Built
 from layoutcheck.dsl.outcomes import Outcomes
 from layoutcheck.judge import judge_traced
 from layoutcheck.operands import check_operands
@@ -242,5 +243,7 @@ def test_a_compiled_file_of_an_installed_package_is_none_of_the_programs() -> No
     out = Outcomes(1, True)
     out.loaded("/v/lib/python3.12/site-packages/quick/kernel.o", 0)
     assert not list(out.failures(False, True))
+    out.loaded("cuModuleLoadData at mine.py:3", 0, foreign=True)
+    assert not list(out.failures(False, True)) and "did not compile" in " ".join(out.notes())
     out.loaded("cached/kernel.o", 1)
     assert [one.kind for one in out.failures(False, True)] == ["loaded"]

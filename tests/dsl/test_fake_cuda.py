@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from layoutcheck.dsl import fake_cuda
 from layoutcheck.dsl.called import MOST_FRUITLESS, MOST_MEASURED, Benchmarks, NotMeasured, only_calls
+from layoutcheck.dsl.loaded import Loaded, watch_loads
 
 
 def test_triton_finds_a_driver_and_launches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,3 +127,33 @@ def test_allocations_have_addresses_and_host_memory_is_there() -> None:
     ):  # fmt: skip
         ctypes.memset(int(address), 7, 9)
         assert ctypes.string_at(int(address), 10) == bytes([7] * 9 + [0])
+
+
+@pytest.mark.parametrize("function", ["cuModuleLoadData", "cudaLibraryLoadFromFile"])
+@pytest.mark.parametrize(("content", "foreign"), [(b"\0kernel_cutlass_k_0", False), (b"other", True)])
+def test_what_the_driver_loads_is_the_dsls_by_its_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, content: bytes, foreign: bool
+) -> None:
+    """Of the user's calls: those of the DSL, and of nothing, are none."""
+    (tmp_path / "image").write_bytes(content)
+    given: Any = content if function.endswith("Data") else str(tmp_path / "image").encode()
+    driver = ModuleType("cuda.bindings.driver")
+    loads = SimpleNamespace(**{function: lambda image, *_: (0, image), "cuInit": None})
+    vars(driver).update(vars(loads))
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", driver)
+    for name in ("cuda.bindings.runtime", "cuda.cuda", "cuda.cudart", "tvm_ffi.module"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    vars(sys.modules["tvm_ffi.module"])["load_module"] = len
+    told: list[Loaded] = []
+    undo = watch_loads(told.append, lambda function: function)
+    load = vars(driver)[function]
+    assert load(given, 3) == (0, given) and load(None) == (0, None)
+    where = f"{function} at {__file__}:" if function.endswith("Data") else str(tmp_path / "image")
+    assert [(one.path.startswith(where), one.foreign) for one in told] == [(True, foreign)]
+    exec(compile("load(given)", "/lib/python3.12/json.py", "exec"), {"load": load, "given": given})
+    vars(sys.modules["tvm_ffi.module"])["load_module"](str(tmp_path / "image"))
+    assert len(told) == 1 + (not foreign)
+    undo()
+    assert (
+        vars(driver)[function] is vars(loads)[function] and sys.modules["tvm_ffi.module"].load_module is len
+    )

@@ -531,6 +531,16 @@ def test_sites_that_no_program_reached_are_told_with_the_reason(
     assert f"never traced: kernels.py:20: {why}" in said
 
 
+CASES = """\
+import unittest
+class T(unittest.TestCase):
+    def test_a(self):
+        with self.subTest(): raise LookupError
+    @unittest.expectedFailure
+    def test_b(self): raise LookupError
+    def test_c(self): self.skipTest("why")
+    def test_d(self): ...
+"""
 _ASIDE = "in a thread or process that it started"
 _DIED = "a process that it started died of a signal"
 _EXECUTORS = [f"concurrent.futures.{one}PoolExecutor(1) as it" for one in ("Thread", "Process")]
@@ -561,17 +571,40 @@ _EXECUTORS = [f"concurrent.futures.{one}PoolExecutor(1) as it" for one in ("Thre
         ("p = multiprocessing.get_context('spawn').Process(target=killed); p.start(); p.join()", [_DIED]),
         ("p = multiprocessing.Process(target=time.sleep, args=(9,)); p.start(); p.kill(); p.join()", []),
         ("subprocess.run(['sh', '-c', 'kill -9 $$'])", []),  # no Python
+        ("p = multiprocessing.Pool(1); p.imap_unordered(fail, '1'); p.close(); p.join()\n"
+         "    with concurrent.futures.ProcessPoolExecutor(1, initializer=fail) as it: it.submit(print)",
+         [_ASIDE] * 2),
+        ("asyncio.run(left()); _thread.start_new_thread(fail, ()); time.sleep(.1); atexit.register(fail)",
+         [_ASIDE] * 3),
+        ("subprocess.Popen([sys.executable, 'fails.py']); os.fork() or (time.sleep(.2), fail())",  # it ends
+         [_ASIDE] * 2),
+        ("unittest.main('cases', exit=False)", ["cases.T.test_a (<subtest>)"]),
+        ("os.environ.clear(); subprocess.run([sys.executable, 'fails.py'])", [_ASIDE]),
+        ("for word in ('-I', '-u'): subprocess.run([sys.executable, word, 'loads.py'])",
+         ["a process was not watched, and has loaded the DSL"]),
     ],
 )  # fmt: skip
 def test_what_a_script_starts_is_not_forgotten(tmp_path: Path, body: str, told: list[str]) -> None:
     (tmp_path / "fails.py").write_text("raise LookupError\n")
+    (tmp_path / "cases.py").write_text(CASES)
+    (tmp_path / "nvidia_cutlass_dsl").mkdir()
+    (tmp_path / "nvidia_cutlass_dsl" / "library").write_text("x")
+    (tmp_path / "loads.py").write_text(
+        "import mmap, time\nfile = open('nvidia_cutlass_dsl/library', 'r+b')\n"
+        "there = mmap.mmap(file.fileno(), 0)\ntime.sleep(1)\n"
+    )
     (tmp_path / "s.py").write_text(
-        "import atexit, concurrent.futures, multiprocessing, os, subprocess, sys, threading, time\n"
+        "import _thread, asyncio, atexit, concurrent.futures, multiprocessing, os, subprocess, sys\n"
+        "import threading, time, unittest\n"
         "def fail(*_): raise LookupError\ndef killed(): os.kill(os.getpid(), 9)\n"
+        "async def failing(): fail()\n"
+        "async def left(): asyncio.ensure_future(failing()); await asyncio.sleep(0)\n"
         f"if __name__ == '__main__':\n    {body}\n"
     )
     found = trace_script("s.py", launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60)
     assert [one.message.partition(":")[0] for one in found.failures] == told
+    if "cases" in body:
+        assert dict(found.skipped) == {"cases.T.test_b": "xfail", "cases.T.test_c": "why"}
 
 
 @pytest.mark.parametrize("other", ["...", "raise KeyError"])
@@ -583,15 +616,6 @@ def test_what_a_test_starts_is_not_forgotten(tmp_path: Path, other: str) -> None
     assert (failure.kind, _ASIDE in failure.message) == (
         ("raised", True) if other == "..." else ("test", False)
     )
-
-
-def test_a_python_that_cannot_be_watched_is_named(tmp_path: Path) -> None:
-    (tmp_path / "s.py").write_text(
-        "import subprocess, sys\n"
-        "for word in ('-I', '-sE', '-u'): subprocess.run([sys.executable, word, '-c', ''])\n"
-    )
-    found = trace_script("s.py", launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60)
-    assert [note.partition(f"{sys.executable} ")[2] for note in found.notes] == ["-I -c ", "-sE -c "]
 
 
 def test_what_a_program_reads_is_told(tmp_path: Path) -> None:
