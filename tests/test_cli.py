@@ -218,6 +218,8 @@ def test_strict_fails_on_unknown(capsys: Captured) -> None:
         (["explain", "/no/such/file"], "cannot read '/no/such/file': No such file", ""),
         (["explain", "/"], "cannot read '/'", ""),
         (["explain", "(8):(1)"], "a copy has two operands", ""),
+        (["explain", "--fix", "k.py"], "No such option: --fix; lint and trace have it (see", ""),
+        (["explain", "--auxx", "k.py"], "No such option: --auxx (Possible options: --a, --aux)", ""),
         (["explain"], "nothing to explain", ""),
         (["explain", "(8):(1)", "(8):(1)", "--case", "issue-2320"], "a case has its own operands", ""),
         (["explain", "(8):(1)", "(8):(1)", "--format", "dance"], "explain has no format", ""),

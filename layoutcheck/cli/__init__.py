@@ -151,6 +151,11 @@ def _dispatch(words: list[str]) -> int:
         path = context.command_path if context else " ".join(["layoutcheck", *words[:named]])
         lacks = getattr(error, "param", None) if type(error).__name__ == "MissingParameter" else None
         wanted = f"; expected {lacks.help}" if getattr(lacks, "help", None) else ""
+        if flag := getattr(error, "option_name", "") if type(error).__name__ == "NoSuchOption" else "":
+            having = [name for name in _COMMANDS if arguments.has_option(_command(name), flag)]
+            if having:  # what typer finds alike is something else
+                error.possibilities = []  # type: ignore[attr-defined]
+                wanted = f"; {' and '.join(having)} {'has' if len(having) == 1 else 'have'} it"
         raise InputError(f"{describe().removesuffix('.')}{wanted} (see '{path} --help')") from None
     return status if isinstance(status, int) else 0
 

@@ -108,6 +108,11 @@ def misplaced(command: Command, words: Sequence[str]) -> list[str]:
     return [word for word in before if word.partition("=")[0] in flags]
 
 
+def has_option(command: Command, flag: str) -> bool:
+    """Whether a command has an option of that name."""
+    return bool(misplaced(command, [flag]))
+
+
 _HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
