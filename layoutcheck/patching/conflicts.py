@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from layoutcheck.fixes.swizzle import STRATEGY
+from layoutcheck.fixes import pad_pitch, swizzle
 from layoutcheck.order.uses import JOINED, WAVEFRONTS
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.paddings import padded, pads, pitches, swizzled, tensors
@@ -26,6 +26,7 @@ Way: TypeAlias = tuple[str, Candidate]
 
 VERDICT, FEWER = "free of bank conflicts", "of fewer bank conflicts"
 CODES = ("LC301", "LC305")
+STRATEGIES = (pad_pitch.STRATEGY, swizzle.STRATEGY)
 MOST_WAYS = 10  # traces for one line
 WORTH = 2  # an edit that leaves conflicts is kept if it takes so many times fewer wavefronts
 UNFOUND = "the statement that lays its tensor out was not found"
@@ -74,9 +75,9 @@ def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[Way]:
     if not any(longer):
         longer = [[(_padded(pad), edits)] for pad, edits in pitches(program, path, line)]
     swizzles = [
-        [(f"{STRATEGY}: the pointer swizzle {swizzle}", edits)]
+        [(f"{swizzle.STRATEGY}: the pointer swizzle {other}", edits)]
         for one in made
-        for swizzle, edits in swizzled(program, one, width)
+        for other, edits in swizzled(program, one, width)
     ]
     for some in itertools.zip_longest(longer, swizzles, fillvalue=[]):
         yield from (way for part in some for way in part)
@@ -91,7 +92,7 @@ def _longer(program: Program, made: Sequence[Site], pad: int) -> Iterator[Way]:
 
 
 def _padded(pad: int) -> str:
-    return f"{STRATEGY}: rows padded by {pad} element{'s' if pad > 1 else ''}"
+    return f"{pad_pitch.STRATEGY}: rows padded by {pad} element{'s' if pad > 1 else ''}"
 
 
 def objection(edited: Edited, finding: KernelFinding) -> str:

@@ -68,7 +68,7 @@ def repair(
     refused |= more
     if by is None and not state.bad():
         state = _compiled(search, state, found, progress)
-    if by in (None, conflicts.STRATEGY) and not state.bad():
+    if by in (None, *conflicts.STRATEGIES) and not state.bad():
         state, slow = _stepwise(
             search, state, found, progress, conflicts.findings, whole.unconflicted, once=True
         )

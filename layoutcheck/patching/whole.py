@@ -88,7 +88,8 @@ def unconflicted(
     search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
 ) -> tuple[Proven | None, str]:
     """The edit with which a line has no bank conflict, else the one with the fewest, or why there is none."""
-    every = [*conflicts.ways(texts, finding)]
+    by = search.by
+    every = [way for way in conflicts.ways(texts, finding) if by is None or way[0].startswith(f"{by}:")]
     built = [one.name for one in state.trace.kernels]
     others = [unbuilt(texts, {**texts, **apply(texts, edits)}, built) for _, edits in every]
     ways = [way for way, other in zip(every, others, strict=True) if not other]

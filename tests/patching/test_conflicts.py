@@ -65,6 +65,8 @@ def test_rows_grow_by_whole_accesses() -> None:
         for bits in (16, 128)
     ]
     assert pads == [["2 elements", "4 elements", "8 elements"], ["8 elements", "16 elements"]]
+    names = [title.split(":")[0] for title, _ in edits(text, 128)]
+    assert set(names) == {"pad-pitch", "swizzle"} and names.count("pad-pitch") == 2
     swizzles = [title.rpartition(" ")[2] for title, _ in edits(text, 128) if "padded" not in title]
     assert swizzles == ["S<3,4,3>", "S<3,4,4>"]
 
