@@ -12,7 +12,7 @@ from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.result import Ran, Result
 from layoutcheck.regular import regular_lines
 from layoutcheck.reports.html import badge, document, table
-from layoutcheck.reports.lint import severity_count, summary
+from layoutcheck.reports.lint import summary
 from layoutcheck.reports.pictures.svg import element, escape
 from layoutcheck.reports.style import Style
 
@@ -23,12 +23,9 @@ def render(result: Result, style: Style) -> str:
     """The page; it needs nothing else, and says the same without scripts."""
     counted = Counter(finding.severity for finding in result.findings)
     worst = next((each for each in SEVERITIES if counted[each]), "legal")
-    said = (
-        ", ".join(severity_count(each, counted[each]) for each in SEVERITIES if counted[each])
-        or "no findings"
-    )
+    *lines, said = summary(result, style)
+    told = [element("p", escape(line)) for line in lines]
     heading = element("h1", badge(worst), element("span", escape(said)))
-    told = [element("p", escape(line)) for line in summary(result, style)]
     body = [
         element("article", element("header", heading), *told),
         *_findings(result.findings),

@@ -18,6 +18,7 @@ from layoutcheck.reports.style import Style, kernel_name
 from layoutcheck.sources.callers import callers, shown
 from layoutcheck.sources.traced import (
     KEPT,
+    ON_THE_CALLER,
     ElementReport,
     Frame,
     KernelFinding,
@@ -126,11 +127,21 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
     for title, sentences in (
         (
             "not checked",
-            [f"{kernel_name(order.kernel)}: {order.problem}" for order in orders if order.problem] + parts,
+            [*_problems(orders), *parts],
         ),
         ("assumed", [s for order in checked for s in order.assumed]),
     ):
         yield from _sentences(title, sentences, style)
+
+
+def _problems(orders: Iterable[OrderReport]) -> Iterator[str]:
+    """Why kernels were not followed, each reason once."""
+    by_problem: dict[str, dict[str, None]] = {}
+    for order in filter(lambda order: order.problem, orders):
+        by_problem.setdefault(order.problem, {})[kernel_name(order.kernel)] = None
+    for problem, (first, *others) in by_problem.items():
+        more = f" and {many(len(others), 'other kernel')}" if others else ""
+        yield f"{first}{more}: {problem}"
 
 
 def all_counts(trace: Trace, style: Style) -> Iterator[str]:
@@ -182,7 +193,11 @@ def element_counts(reports: Sequence[ElementReport], style: Style) -> Iterator[s
     )  # fmt: skip
     groups = alike(unchecked.items())
     for words, count, _ in groups[:_MOST_NOTES]:
-        yield from style.wrap(f"not checked: {count}: {words}", "      ", "    ")
+        said = f"not checked: {count}: {words}"
+        if words.startswith(ON_THE_CALLER):
+            accesses = many(count, "access rests", "accesses rest")
+            said = f"{accesses} on the caller to stay in bounds: {words.removeprefix(ON_THE_CALLER)}"
+        yield from style.wrap(said, "      ", "    ")
     if len(groups) > _MOST_NOTES:
         yield f"    not checked: {len(groups) - _MOST_NOTES} more reasons (--format json lists them)"
 

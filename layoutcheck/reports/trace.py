@@ -76,13 +76,23 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
     blocks = [("rejected", "\n".join(_refused(one, style)) + "\n") for one in judged.uncompiled]
     firsts = {cause.copies[0]: cause for cause in judged.causes}
     suffering = {} if style.everything else others(judged.causes)
+    told: dict[Any, tuple[int, Report, list[Distinct]]] = {}  # what is found alike at one place, once
     for n, (one, report) in enumerate(judged.reports):
         if n in firsts:
             blocks.append(
                 (report.verdict if report else "unknown", "\n".join(_cause(firsts[n], judged, style)) + "\n")
             )
         if n not in suffering and report is not None and (report.verdict in SHOWN or style.everything):
-            blocks.append((report.verdict, text.render([replace(report, subject=subject(one))], style)))
+            titles = tuple(each.title for each in report.findings)
+            key = n if style.everything or n in firsts or not titles else (one.first.where, titles)
+            if key not in told:
+                told[key] = len(blocks), report, []
+                blocks.append((report.verdict, ""))
+            told[key][2].append(one)
+    for at, report, same in told.values():
+        kernels = tuple(dict.fromkeys(name for each in same for name in each.kernels))
+        merged = replace(same[0], count=sum(each.count for each in same), kernels=kernels)
+        blocks[at] = report.verdict, text.render([replace(report, subject=subject(merged))], style)
     blocks += [(severity, "\n".join(lines)) for severity, lines in order.render(judged.trace.told, style)]
     blocks.sort(key=lambda one: _WORST_FIRST.index(one[0]))
     missed = [
@@ -96,12 +106,14 @@ def _cause(cause: Cause, judged: JudgedTrace, style: Style) -> Iterator[str]:
     place = f"{shown(cause.where.file)}:{cause.where.line}"
     yield style("cause", "bold", "red") + style(f": {place}: {cause.text}", "bold")
     yield f"  {len(cause.copies)} copies fail and come from this statement:"
-    for n in cause.copies:
-        one, report = judged.reports[n]
-        assert report is not None
-        title = report.findings[0].title if report.findings else report.compiler.message
-        said = f"{shown(one.first.where.file)}:{one.first.where.line}: {report.verdict}: {title}"
-        yield from style.wrap(said, "      ", "    ")
+    for said, count in Counter(_brief(*judged.reports[n]) for n in cause.copies).items():
+        yield from style.wrap(f"{said}{f' ({count} copies)' * (count > 1)}", "      ", "    ")
+
+
+def _brief(one: Distinct, report: Report | None) -> str:
+    assert report is not None
+    title = report.findings[0].title if report.findings else report.compiler.message
+    return f"{shown(one.first.where.file)}:{one.first.where.line}: {report.verdict}: {title}"
 
 
 def _refused(one: TraceFailure, style: Style) -> Iterator[str]:
@@ -206,7 +218,7 @@ def render_json(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
 
 
 def located(judged: JudgedTrace) -> list[Located]:
-    """What is wrong, each at its own line, with paths from where the run started."""
+    """What is wrong, once at its own line, with paths from where the run started."""
     found = [refusal(one) for one in judged.uncompiled]
     for one, report in judged.reports:
         where = one.first.where
@@ -217,8 +229,11 @@ def located(judged: JudgedTrace) -> list[Located]:
                 said = (finding.code, finding.severity, finding.title, finding.message)
                 found.append(Located(*said, *place, evidence=finding.evidence))
     found += order.located(judged.trace.told)
+    each: dict[Any, Located] = {}
+    for one in found:
+        each.setdefault((one.code, one.title, one.path, one.line, one.column), one)
     return sorted(
-        found,
+        each.values(),
         key=lambda one: (
             SEVERITIES.index(one.severity), one.path, one.line, one.column, *rank(one.code, one.severity),
         ),

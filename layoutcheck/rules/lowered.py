@@ -16,14 +16,16 @@ import numpy as np
 
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.analysis.vector import NAMES
+from layoutcheck.digits import many
 from layoutcheck.findings import BY_LOWERING, Finding, Where
-from layoutcheck.machine.banks import CP_ASYNC_CG
+from layoutcheck.machine.banks import CP_ASYNC_CG, OFF, wavefronts
 from layoutcheck.rules import lc301_bank_conflict as lc301
 from layoutcheck.rules import lc302_uncoalesced as lc302
 from layoutcheck.rules import rule
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
 _VERBS = {"src": "reads", "dst": "writes"}
+_WORD_BYTES = 4  # of a bank
 
 
 def findings(addresses: Addresses, what: str = "copy") -> Iterator[Finding]:
@@ -39,6 +41,7 @@ def findings(addresses: Addresses, what: str = "copy") -> Iterator[Finding]:
         found = None
         if side.space == "smem" and made.rule != CP_ASYNC_CG and side.wavefronts > side.ideal_wavefronts:
             found = lc301.conflict(made)
+            found = replace(found, message=f"{found.message}{_of_longer_rows(made)}")
         elif lc302.scattered(made):
             found = lc302.uncoalesced(made)
         if found is not None:
@@ -46,6 +49,28 @@ def findings(addresses: Addresses, what: str = "copy") -> Iterator[Finding]:
             if side.kind == "arguments":
                 message += " Dynamic extents and strides were given numbers."
             yield replace(found, message=message, evidence={**found.evidence, "rests_on": side.kind})
+
+
+def _of_longer_rows(side: SideCost) -> str:
+    """What rows of another pitch would make of the worst access, if that is fewer wavefronts; else "".
+
+    The pitch is what the addresses of its lanes have in common, or those of the lanes that conflict.
+    """
+    worst, at = lc301.worst_access(side), side.addresses[side.worst]
+    there = at != OFF
+    unit, now = max(_WORD_BYTES, side.width_bits // 8), int(worst.wavefronts)
+    for some in (at[there], at[list(worst.lanes)]):
+        pitch = int(np.gcd.reduce(some - some.min()))
+        if pitch <= side.width_bits // 8:
+            continue
+        longer = np.where(there, at + (at - at[there].min()) // pitch * unit, OFF)
+        then = int(wavefronts(longer[np.newaxis], side.width_bits, side.rule).wavefronts[0])
+        if then < now:
+            return (
+                f" Rows of {pitch + unit} B instead of {pitch} B would take {many(then, 'wavefront')} there "
+                f"instead of {now}; a swizzle may help, too. `layoutcheck trace --fix SCRIPT` tries both."
+            )
+    return ""
 
 
 _NARROW = {"LC303": "provable_bits", "LC307": "asked_bits"}

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 
+ON_THE_CALLER = "bounds rest on the caller: "  # begins what is no gap of the check, but a condition
 TOO_MANY = "no tensor may have"  # so begin conditions on extents that have nothing to do with tails
 SMALLER = "no other tensor may have larger dynamic extents than its own"
 KEPT = "in the program's own calls it stays inside"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from layoutcheck.sources.traced import KEPT, SMALLER, TOO_MANY, LoweredFault
 
-REPAIR = "with a dynamic pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, they are not"
+REPAIR = "a pitch of cute.sym_int64, or coordinates of cutlass.Int64, lift the limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ def conditions(found: Bounds) -> dict[str, str]:
         told[tag] = f"{SMALLER}: with {own} beside {others} it is left"
     for tag, extent in found.overflows.items():
         few = (
-            f"{TOO_MANY} more than 2^31 elements (all dynamic extents below {extent}): offsets are "
-            f"computed in 32 bits; {REPAIR}"
+            f"{TOO_MANY} more than 2^31 elements (all dynamic extents below {extent}): offsets have "
+            f"32 bits; {REPAIR}"
         )
         told[tag] = f"{told[tag]}; {few}" if tag in told else few
     told = {tag: f"{text}; {KEPT}" if tag in found.kept else text for tag, text in told.items()}

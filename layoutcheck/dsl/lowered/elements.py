@@ -29,6 +29,7 @@ from layoutcheck.rules import rule
 from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.printed import COPIES
 from layoutcheck.sources.traced import (
+    ON_THE_CALLER,
     Addresses,
     ElementReport,
     Frame,
@@ -146,7 +147,7 @@ class _Elements:
             if why := self.beyond.unchecked.get(tag, ""):
                 self.leave(f"bounds {'' if why.startswith(IN_SHARED) else 'in global memory: '}{why}", tag)
             if why := self.beyond.conditions.get(tag, ""):
-                self.leave(f"bounds rest on the caller: {why}", tag)
+                self.leave(f"{ON_THE_CALLER}{why}", tag)
             self.known += 1
             at = Addresses(threads)
             if op.kind in KNOWN:

@@ -156,6 +156,8 @@ def test_elements(tmp_path: Path) -> None:
         assert not line or (str(script), line) in seen[case].lines
         untold = [why for why, _ in seen[case].unchecked if why.startswith("cost in global memory: ")]
         assert len(untold) == (case == "guessed"), case  # nor is it called free
+    (slow,) = seen["conflict"].findings
+    assert "Rows of 132 B instead of 128 B would take 1 wavefront there instead of 32;" in slow.message
     judged = judge(found)
     wrong = sum(expected is not None and expected[1] == "wrong" for expected in CASES.values())
     wrong += 1  # of x2 the load and the store
