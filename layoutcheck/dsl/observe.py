@@ -194,9 +194,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
             if depth == 0 and not getattr(self.envar, "lineinfo", False):
                 deep = getattr(sys.modules.get(OPERATIONS), "copies_are_deep", False)
                 self.envar.loc_tracebacks = OTHER_DEPTH if deep else STACK_DEPTH
-            made = generate(self, *args, **named)
-            if stop:
-                raise RuntimeError(_UNSEEN)
+            made = _watched(generate(self, *args, **named), stop)
             told = _tell_call(self, signature, args, named, record)
             if told is not None:
                 compiled.hear(made, told)
@@ -224,6 +222,13 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
         compiled.undo()
 
     return undo
+
+
+def _watched(made: Any, stop: bool) -> Any:
+    """What a build has made. Raises RuntimeError for one that was to be stopped: nothing of it was seen."""
+    if stop:
+        raise RuntimeError(_UNSEEN)
+    return made
 
 
 def _tell_unbuilt(error: Exception, record: Record) -> None:

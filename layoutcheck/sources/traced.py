@@ -380,8 +380,7 @@ def distinct(trace: Trace) -> list[Distinct]:
     """One entry for each different copy of each place, sorted by file, line and column."""
     groups: dict[Any, list[TracedCopy]] = {}
     for one in trace.copies:
-        key = (one.where, *one.judged_by, one.arch, one.uncompiled)
-        groups.setdefault(key, []).append(one)
+        groups.setdefault((one.where, *one.judged_by, one.arch, one.uncompiled), []).append(one)
     found = [Distinct(g[0], len(g), tuple(dict.fromkeys(one.kernel for one in g))) for g in groups.values()]
     return sorted(found, key=lambda d: (d.first.where.file, d.first.where.line, d.first.where.column))
 
