@@ -12,7 +12,7 @@ what several modes share, or what has no tensor, is not judged.
 Accumulators that are cleared, or that do not count (ACCUMULATE), begin another sum. What was summed before is
 lost if nothing stored it, and if no other product took it for an operand (`dropped`). It may be meant where
 the sum that is stored has its k as well: one pass for a maximum, another for the result. Nothing is said of a
-block where something is computed with such sums, or rests on them: a branch, an atomic.
+block where something is computed with such sums, or rests on them: a branch, an atomic, a printf.
 """
 
 from __future__ import annotations

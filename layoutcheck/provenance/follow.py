@@ -44,6 +44,7 @@ _FOLLOWED = frozenset(
      "nvvm.tcgen05.alloc", "nvvm.clusterlaunchcontrol.try.cancel", TENSOR_LOAD, *BULK)
 )  # fmt: skip
 _DATA = frozenset((*matrix.TENSOR_MEMORY, "llvm.alloca", "nvvm.load.ext", "nvvm.ldmatrix", "nvvm.mma.sync"))
+_TAKES = ("nvvm.mma.sync", "gpu.printf")
 _MOVES = CARRIERS | _DATA | {"llvm.load", "llvm.store", "nvvm.stmatrix"}
 
 
@@ -76,7 +77,7 @@ class _Steps:
         roots: Any = [
             (op, op.operands, [])
             for op in every
-            if op.operands and (is_memory(op) or op.name == "nvvm.mma.sync" or matrix.is_wgmma(op))
+            if op.operands and (is_memory(op) or op.name in _TAKES or matrix.is_wgmma(op))
         ]
         roots += [(op, m.needs, []) for op, m in kernel.meanings.items()]
         machine, flow = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")

@@ -16,7 +16,7 @@ pytest.importorskip("cutlass", reason="kernels are traced through the installed 
 PRODUCTS, COPIES = "tests.provenance.users", "tests.dsl.lowered.users"
 # kernel, architecture, variants, what is told of each
 FEW = (
-    ("warps", "sm_80", "6 17 18", (("LC612",), ("LC604",), ())),
+    ("warps", "sm_80", "6 17 18 19", (("LC612",), ("LC604",), (), ())),
     ("groups", "sm_90a", "0 4 8", ((), ("LC612",), ("LC604",))),
     ("blocks", "sm_100a", "6 7", (("LC610",), ("LC250",))),
     ("scaled4", "sm_100a", "2", (("LC603",),)),

@@ -31,7 +31,7 @@ N = 128  # threads of warps that compute
 # kernel -> what its variants from 1 on are told; "" if nothing, "not checked" if more is named than of 0
 TOLD = {
     "warps": ("LC604", "LC100 LC257", "LC602", "LC603", "LC609", "LC612", "LC604", "LC604", "LC604",
-              "LC604", "LC501 LC603", "LC604", "LC603", "LC602", "LC604", "", "LC604", "right"),
+              "LC604", "LC501 LC603", "LC604", "LC603", "LC602", "LC604", "", "LC604", "right", "right"),
     "groups": ("LC604", "LC603", "LC612", "LC612", "LC609", "LC501 LC502 LC603", "LC604", "LC604",
                "LC507", "not checked", "LC603", "LC604", "note LC203", "refused", "LC234 LC237 LC603",
                "LC603", "LC604", "right"),
@@ -74,7 +74,7 @@ def warps(
     (x, x); 9 C's slice of thread t ^ 1; 10 B's fragment filled for another tiled MMA; 11 reads the other
     stage; 12 B's tile of block x; 13 B's k-tile is the next; 14 A's copy is B's; 15 C partitioned by the
     other MMA; 16 the last k-tile is left out; 17 A's slice of the lane; 18 each k-tile begins with what the
-    warp thinks of the one before (right)"""
+    warp thinks of the one before (right); 19 zeroed in each k-tile, behind a printf (right)"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     K, S = 32, 2
     al = SmemAllocator()
@@ -135,7 +135,9 @@ def warps(
         arch.cp_async_commit_group()
         arch.cp_async_wait_group(1)
         arch.sync_threads()
-        if const_expr(how == 6):
+        if const_expr(how == 19):
+            cute.printf("{}", total[0])
+        if const_expr(how in (6, 19)):
             total.fill(0.0)
         if const_expr(how == 18):
             total.fill(1.0 if arch.vote_any_sync(total[0] > 4.0) else 0.0)

@@ -13,7 +13,7 @@ D = A B without C overwrites D (PTX ISA: wgmma.mma_async with scale-d = 0; tcgen
 legal, and its results are the products of the last k-block or k-tile.
 
 It is not said where the stored sum has those k as well (one pass for a maximum, another for the result), where a later
-product takes the sums for an operand, where a branch or an atomic takes them, or where something that is made of several
+product takes the sums for an operand, where a branch, an atomic or a printf takes them, or where something that is made of several
 sums is stored.
 
 ## How to fix it
