@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from layoutcheck.sources.mlir import Operation
 
 _WRITING = ("write", "matrix_write", "atomic")
 _LANES = np.arange(32, dtype=np.int64)
+# (whether it writes, cells, records), or the number of an event of all lanes in the place of its cells.
+_Kept = tuple[bool, Any, Any]
 
 
 class Accesses:
@@ -25,8 +28,10 @@ class Accesses:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.kept: dict[int, list[tuple[bool, Any, Any]]] = {}  # warp -> (write, cells, records)
+        self.kept: dict[int, list[_Kept]] = {}  # of each warp
         self._cells: dict[int, Any] = {}
+        self._quick: dict[int, bool] = {}  # events in which warps do no more than this: whether they write
+        self._joined: dict[tuple[int, ...], Any] = {}  # the cells of events that warps execute one by one
         self._owner: Any = None  # of each cell, the record of who wrote it since the last synchronisation
         self._readers: Any = None
         self._given: dict[Operation, bool] = {}  # whether what it loads goes to other lanes
@@ -42,12 +47,14 @@ class Accesses:
         write = event.meaning.kind in _WRITING
         if write or event.meaning.kind == "read":  # ldmatrix waits for all lanes of the warp
             self.world.loose[warp.number] = lanes | self.world.loose.get(warp.number, 0)
-        mine = cells[warp.first : warp.first + 32]
         matrix = event.meaning.kind.startswith("matrix")
         if lanes == FULL and index in self._own and not matrix:
-            own = self._threads[warp.first : warp.first + 32] | index << 10
-            self.kept.setdefault(warp.number, []).append((write, mine.ravel(), np.repeat(own, mine.shape[1])))
+            self.kept.setdefault(warp.number, []).append((write, index, None))
+            meaning = event.meaning
+            if not (meaning.reads or meaning.sets or meaning.after or event.words):
+                self._quick[index] = write
             return
+        mine = cells[warp.first : warp.first + 32]
         own = np.arange(warp.first, warp.first + len(mine), dtype=np.int64)
         chosen = (lanes >> _LANES[: len(mine)] & 1).astype(bool)
         if matrix:
@@ -60,6 +67,17 @@ class Accesses:
             self._of_peers(warp, index, picked[:, 0], np.flatnonzero(chosen))
         records = np.repeat(own[chosen] | (index << 10), picked.shape[1])
         self.kept.setdefault(warp.number, []).append((write, picked.ravel(), records))
+
+    def follow(self, warp: Warp, at: int) -> int:
+        """Take what comes next of a warp while all of its lanes do what `add` has seen of others; the end."""
+        todo, quick, first = warp.todo, self._quick, at
+        kept = self.kept.setdefault(warp.number, [])
+        while at < len(todo) and (one := todo[at])[1] == FULL and one[0] in quick:
+            kept.append((quick[one[0]], one[0], None))
+            at += 1
+        if at > first:
+            self.world.loose[warp.number] = FULL
+        return at
 
     def _of_peers(self, warp: Warp, index: int, cells: Any, lanes: Any) -> None:
         """Accesses of other blocks' shared memory: each block must have begun, and must not be over."""
@@ -83,17 +101,42 @@ class Accesses:
         world = self.world
         clock, step = world.clocks.known[warp.number], world.clocks.now(warp.number)
         if len({write for write, _, _ in gathered}) > 1:
-            self._between_lanes(gathered)
+            self._between_lanes(
+                [(write, cells, r) for write, *one in gathered for cells, r in self._parts(warp, [one], 1)]
+            )
         for write in (False, True):
-            parts = [(cells, records) for w, cells, records in gathered if w == write]
+            parts = list(self._parts(warp, [one for w, *one in gathered if w == write]))
             if not parts:
                 continue
-            access = Access(
-                Cells(np.concatenate([cells for cells, _ in parts])), np.concatenate([r for _, r in parts]),
-                warp.number, step, False,
-            )  # fmt: skip
+            cells, records = (np.concatenate(column) for column in zip(*parts, strict=True))
+            access = Access(Cells(cells), records, warp.number, step, False)
             check = world.shared.write if write else world.shared.read
             report(world, check(access, clock))
+
+    def _parts(self, warp: Warp, kept: list[Any], most: int = 256) -> Iterator[tuple[Any, Any]]:
+        """(cells, records) of what a warp has kept, in order; of at most so many events at once."""
+        whole: list[int] = []
+        behind: Any = (None, ())
+        for cells, records in [*kept, behind]:
+            last = whole and (records is not None or self._cells[cells].shape != self._cells[whole[0]].shape)
+            if last or len(whole) == most:
+                at = slice(warp.first, warp.first + 32)
+                found, many = self._of_all(tuple(whole))[:, at], self._cells[whole[0]].shape[1]
+                events = np.array(whole, np.int64)[:, None] << 10
+                yield found.ravel(), np.repeat((events | self._threads[at]).ravel(), many)
+                whole.clear()
+            if records is None:
+                whole.append(cells)
+            elif cells is not None:
+                yield cells, records
+
+    def _of_all(self, events: tuple[int, ...]) -> Any:
+        """[event, thread, cells of one access], kept for the warps that come by next."""
+        if events not in self._joined:
+            if len(self._joined) > 64:
+                self._joined.clear()
+            self._joined[events] = np.stack([self._cells[index] for index in events])
+        return self._joined[events]
 
     def _between_lanes(self, gathered: list[tuple[bool, Any, Any]]) -> None:
         """One place, two lanes of a warp, one of them a store, with no synchronisation between."""

@@ -150,6 +150,10 @@ class Engine:
         warp.waits = None
         while at < len(todo):
             index, lanes = todo[at]
+            if not blocked and not warp.done and (ahead := self.accesses.follow(warp, at)) > at:
+                self.budget.check()
+                moved, at, warp.at = True, ahead, ahead
+                continue
             if at in warp.done:
                 at += 1
                 if not blocked:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -41,6 +42,7 @@ from layoutcheck.order.contents import INPUT, Contents, stored
 from layoutcheck.order.describe import describe
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.recorder import MOST_EVENTS, MOST_TILES, Full, Recorder
+from layoutcheck.order.repeated import repeated
 from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.order.unused import alloca, uses_beside
 from layoutcheck.order.watched import Watched
@@ -130,6 +132,9 @@ class Program:
         self.machine, self.flow = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
         self.recorder = Recorder(self.machine, self.flow, kernel.meanings, Watched(launch), sites=sites)
         self.flow.translate, self.flow.either = self.recorder.step, self.recorder.either
+        self.flow.again = partial(
+            repeated, meanings=kernel.meanings, needed=self.flow.full, left=self.flow.left
+        )
         self.flow.control = {name: self._noticed(maker) for name, maker in self.flow.control.items()}
         self.steps = self.flow.steps(kernel.operation.regions[0].blocks[0], fast=False)
         self.known = dict(self.machine.reasons.known)

@@ -78,6 +78,10 @@ class Flow:
         self.turns = Turns()
         self.tick: Callable[[], None] = lambda: None  # no time limit
         self.either: Callable[[int], bool] = lambda _bits: False  # as the condition says
+        # What the last of such `scf.for`s has to run when all are beyond their first turns; None: all of it.
+        self.again: Callable[[tuple[Operation, ...]], set[Operation] | None] = lambda _loops: None
+        self._later: tuple[Operation, ...] = ()  # these loops, of what `steps` are made for now
+        self._only: set[Operation] | None = None  # what that is of them
         self.restart()
 
     def restart(self) -> None:
@@ -94,8 +98,22 @@ class Flow:
 
     def steps(self, block: Block, fast: bool) -> list[Step]:
         """What to run of a block."""
-        needed = self.fast if fast else self.full
-        return [self.step(op, fast) for op in block.operations if op in needed.operations]
+        needed, only = (self.fast if fast else self.full).operations, self._only
+        return [
+            self.step(op, fast) for op in block.operations if op in needed and (only is None or op in only)
+        ]
+
+    def later(self, loop: Operation, whole: list[Step]) -> list[Step]:
+        """What to run of a loop in its turns after the first; `whole` is that of the first."""
+        around, only = self._later, self._only
+        part = self.again((*around, loop))
+        if part is None:
+            return whole
+        self._later, self._only = (*around, loop), part
+        try:
+            return self.steps(loop.regions[0].blocks[0], False)
+        finally:
+            self._later, self._only = around, only
 
     def quick(self, block: Block) -> Callable[[], list[Step]]:
         """`steps` of what carries state, made when they are first asked for."""

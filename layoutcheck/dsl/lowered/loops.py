@@ -49,6 +49,7 @@ class _For:
         self.again = flow.moves(ends, carried, fast)
         self.leave = flow.moves(carried, op.results, fast)
         self.whole, self.quick = flow.steps(block, fast), flow.quick(block)
+        self.later = self.whole if fast else flow.later(op, self.whole)
         self.tags = frozenset() if fast else flow.tags_in(op.regions[0])
         self.own = flow.made_by(op) != ""  # the copy's own loop over its instructions
         self.end = most(op.operands[1])
@@ -104,7 +105,9 @@ class _For:
         for k, full in self._chosen(trips, count):
             steps = self.whole if full else self.quick()
             if isinstance(trips, int):
-                once(k, steps)
+                if full and k and not self.later and not self.again:
+                    return
+                once(k, self.later if full and k else steps)
                 flow.move(self.again)
                 continue
             mask = trips > k if outer is None else outer & (trips > k)
