@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from layoutcheck.copies.cluster import MOST_BLOCKS
 from layoutcheck.dsl.lowered import argument_types
@@ -128,7 +128,7 @@ def _kernel(
         replays.tell(early)
         replays.unchecked |= unknown
         _between(kernel, replays)
-        _lanes(kernel, replays)
+        _lanes(kernel, replays, Budget(replays.budget.left() / 4))
         if any(one.within for one in kernel.meanings.values()) or _crowded(kernel, budget):
             replays.unchecked |= set(_never(kernel))
             shorter = _all_runs(kernel, module, replays, assumed)
@@ -169,10 +169,10 @@ def _between(kernel: WatchedKernel, replays: Replays) -> None:
     replays.tell(between.problems)
 
 
-def _lanes(kernel: WatchedKernel, replays: Replays) -> None:
-    """What the lanes of a warp execute together, within a part of the time. Raises OutOfTime."""
+def _lanes(kernel: WatchedKernel, replays: Replays, budget: Budget, *where: Any) -> None:
+    """What the lanes of a warp execute together, within `budget`. Raises OutOfTime once all time is used."""
     try:
-        replays.tell(lanes_apart(kernel, Budget(replays.budget.left() / 4)))
+        replays.tell(lanes_apart(kernel, budget, *where))
     except OutOfTime:
         replays.budget.check()
         replays.unchecked.add("shuffles and ldmatrix in branches of some lanes: it takes too long")
@@ -241,8 +241,7 @@ def _other_runs(kernel: WatchedKernel, calls: Calls, replays: Replays) -> None:
                 break
             replays.case = case
             replays.take(run)
-            first = run.cluster.first
-            replays.tell(lanes_apart(launched, run.cluster.budget, first, launched is not kernel))
+            _lanes(launched, replays, run.cluster.budget, run.cluster.first, launched is not kernel)
     replays.case = ""
 
 

@@ -269,3 +269,16 @@ def test_what_a_shorter_run_left_out_follows_at_the_end(
     assert taken == ([] if wrong else [whole])
     assert replays.unchecked == ({said, "else"} if wrong or late else {"else"})
     assert list(left_over(replace(short, whole=None), budget)) == []  # fewer integers alone
+
+
+def test_a_part_of_the_time_is_not_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object) -> None:
+        raise OutOfTime
+
+    monkeypatch.setattr(order, "lanes_apart", late)
+    given: Any = SimpleNamespace(budget=Budget(9), unchecked=set(), tell=None)
+    order._lanes(given, given, Budget(0))
+    assert len(given.unchecked) == 1
+    given.budget = Budget(0)
+    with pytest.raises(OutOfTime):
+        order._lanes(given, given, Budget(0))
