@@ -36,6 +36,7 @@ from layoutcheck.dsl.lowered.evaluate import (
 from layoutcheck.dsl.lowered.flow import Flow, Maker, Turns
 from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.needed import terminator
+from layoutcheck.dsl.lowered.tensor_maps import tensor_maps
 from layoutcheck.order import accumulators, loads
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.contents import INPUT, Contents, stored
@@ -43,7 +44,6 @@ from layoutcheck.order.describe import describe
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.recorder import MOST_EVENTS, MOST_TILES, Full, Recorder
 from layoutcheck.order.repeated import repeated
-from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.order.unused import alloca, uses_beside
 from layoutcheck.order.watched import Watched
 from layoutcheck.sources.mlir import Operation, Value, each_once

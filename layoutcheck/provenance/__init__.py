@@ -248,10 +248,12 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
         left = [op for op in every if op not in judged.followed]
         if judged.breaches or not any(judged.reasons.get(op, NOT_MET) in NEUTRAL for op in left):
             break
-    if judged.followed and not judged.breaches and not _persistent(kernel) and any(map(by_block, every)):
-        found, why = _of_last(kernel, text, budget)
+    by_index = not _persistent(kernel) and any(map(by_block, every))
+    short = [] if usual is None or lost else _short(usual, judged, every)
+    if judged.followed and not judged.breaches and (by_index or short):
+        found, why = _of_last(kernel, text, budget, short)
         judged.breaches += found
-        problem = problem or why
+        problem = problem or (why if by_index else "")
     if usual is not None and judged.followed and not judged.breaches:
         found, why = _of_tiles(kernel, text, budget, usual)
         judged.breaches += found
@@ -267,8 +269,20 @@ def _persistent(kernel: WatchedKernel) -> bool:
     return any(GRID in op.name for op in kernel.operation.walk())
 
 
-def _of_last(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[list[Breach], str]:
-    """What is wrong in the last cluster of the grid, whose sums have other turns; why that is not known."""
+def _short(usual: Products, judged: Judged, every: list[Operation]) -> list[Breach]:
+    """What the sums of a cluster leave of k, where all that it multiplies is followed to the end."""
+    blocks = ((one.problem, one.watched) for one in usual.replay.blocks)
+    whole = all(not problem and watched.complete and not watched.cut for problem, watched in blocks)
+    return judged.short if whole and all(op in judged.followed for op in every) else []
+
+
+def _of_last(
+    kernel: WatchedKernel, text: str, budget: Budget, short: list[Breach]
+) -> tuple[list[Breach], str]:
+    """What is wrong in the last cluster of the grid, whose sums have other turns; why that is not known.
+
+    Of `short`, what this cluster's sums leave of k as well.
+    """
     try:
         last = USUAL.last(USUAL.of(kernel))
         products, judged = examine(kernel, text, Budget(min(TILES_SECONDS, budget.left())), last)
@@ -277,7 +291,8 @@ def _of_last(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[list[Bre
         return [], f"the sums of the last block take more than {TILES_SECONDS:g} s"
     except (Undecided, *SURPRISES):
         return [], "the sums of the last block could not be followed"
-    return [one for one in judged.breaches if one.kind != "tensor"], ""
+    found = [one for one in judged.breaches if one.kind != "tensor"]
+    return found or [one for one in short if one in judged.short], ""
 
 
 def _no_more(kernel: WatchedKernel, module: TracedModule, breach: Breach) -> bool:

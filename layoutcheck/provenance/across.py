@@ -3,15 +3,19 @@
 ldmatrix with the wrong `transpose` brings such an operand in one of many instructions: its k then runs along
 several modes of its tensor, which alone may be meant. Patches of an image, whose k may cross a boundary, have
 rows along other modes than k.
+
+A sum over k takes all k that both tensors have. What it leaves of both alike is left of every sum.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from layoutcheck.provenance.judged import Breach, Names
 from layoutcheck.provenance.products import Execution
 from layoutcheck.provenance.refs import Array
 from layoutcheck.provenance.sides import Side
@@ -104,3 +108,24 @@ def _first_row(side: Side, along: Along) -> tuple[int, int, tuple[int, ...]] | N
         return None
     g, m = (int(i) for i in off[0])
     return g, m, tuple(map(int, found[g, m]))
+
+
+def untaken(links: list[Link], names: Names) -> Iterator[Breach]:
+    """The k of both tensors of a product that no sum of these takes.
+
+    Extents that only a run knows are not looked at: what a kernel takes may have an extent of its own.
+    """
+    a, b = _taken([one.a for one in links]), _taken([one.b for one in links])
+    if np.array_equal(a, b) and a.size not in names.guesses and not a.all():
+        left = np.flatnonzero(~a)
+        facts = (("left", (int(left[0]), int(left[-1]))), ("count", left.size), ("of", a.size))
+        yield Breach("short", links[-1].op, "", facts)
+
+
+def _taken(along: list[Along]) -> Array:
+    """Which k of a tensor are taken."""
+    tensor, mode = along[0].tensor, along[0].mode
+    taken = np.zeros(next(one.extent for one in tensor.modes if one.place == mode), bool)
+    for one in along:
+        taken[one.values[one.there]] = True
+    return taken

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from layoutcheck.provenance.across import Along, Link, Several, Suspect, rows_along_depth
+from layoutcheck.provenance.across import Along, Link, Several, Suspect, rows_along_depth, untaken
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.products import Execution
 from layoutcheck.provenance.refs import Array
@@ -84,6 +84,7 @@ class Depths:
                     self._rows(link, letter, int(all_k.min()), int(all_k.max()))
             if len(self.found.breaches) == before:
                 self._apart(links)
+            self.found.short += untaken(links, self.names)
 
     def _across(self) -> None:
         """Tell operands whose rows run along what other instructions of the same sum have as k."""

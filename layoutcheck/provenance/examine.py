@@ -16,15 +16,16 @@ from contextlib import suppress
 
 import numpy as np
 
+from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.dsl.lowered.tensor_maps import tensor_maps
 from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import Engine
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.replay import Warp
-from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.order.watched import Event, Watched
 from layoutcheck.provenance.contract import judge
 from layoutcheck.provenance.follow import MMA, follow, products_of
@@ -36,7 +37,7 @@ from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.tensors import tensors
-from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Operation, without_locations
 
 SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
@@ -102,7 +103,7 @@ def prepared(
     kernel: WatchedKernel, text: str, budget: Budget, moves: Moves | None, instance: Instance = USUAL
 ) -> tuple[Replay, Iterator[tuple[int, int, Mask | None]], Names]:
     """A kernel's blocks followed, to be replayed in that order. Raises OutOfTime and Undecided."""
-    guesses = instance.guesses
+    guesses = instance.guesses if _rests(text) else frozenset()
     small = products_of(instance.of(kernel))
     blocks = [follow(small, index, budget, instance.tiles) for index in instance.cluster(small)]
     given = small.given[1] if small.given else []
@@ -111,7 +112,15 @@ def prepared(
     packed = bool(every) and all(name == BLOCK_SCALED for name in every)
     replay = Replay(blocks, maps, moves, guesses, packed=packed)
     order = schedule([one.watched for one in blocks], tma_transfers(text), budget)
-    return replay, order, Names(tensors(given, small.types, maps, guesses))
+    return replay, order, Names(tensors(given, small.types, maps, guesses), guesses)
+
+
+def _rests(text: str) -> bool:
+    """Whether extents may rest on what only a run knows: dynamic ones, or integers that are given."""
+    every = argument_types(without_locations(text)).values()
+    return any(
+        "?" in kind or kind.startswith(("i", "!llvm", "!cute.int")) for kinds in every for kind in kinds
+    )
 
 
 def opaque(products: Products, others: Products) -> frozenset[int]:

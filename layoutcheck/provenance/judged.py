@@ -22,9 +22,9 @@ NEUTRAL = frozenset((NOT_MET, CONSTANT, NO_COMMON))
 class Breach:
     """What breaks the contract, with its numbers; `kind` says which part of it.
 
-    That is "scrambled", "depth", "place", "unset", "dropped" or "tensor". Of tensor memory: "bare" (nothing
-    wrote what is loaded) and "lanes" (of another warp). Of a copy without a product, `moved`: "swizzle" or
-    "blocks"; `op` reads what `writer` wrote.
+    That is "scrambled", "depth", "place", "unset", "dropped", "short" or "tensor". Of tensor memory: "bare"
+    (nothing wrote what is loaded) and "lanes" (of another warp). Of a copy without a product, `moved`:
+    "swizzle" or "blocks"; `op` reads what `writer` wrote.
     """
 
     kind: str
@@ -57,7 +57,8 @@ class Judged:
     instructions whose A and B are elements of one tensor, with its number. `sources` are the tensors of A and
     of B, 0 for one that is computed or of several; `halves` those of each sum with one
     computed operand, and their instructions; `serving` are the instructions of a product that shares
-    a tensor with another product. `left` are the tensors of its type, then, that nothing is used of.
+    a tensor with another product. `left` are the tensors of its type, then, that nothing is used of. `short`
+    are breaches only if all blocks have them: k that no sum of this one takes.
     """
 
     breaches: list[Breach] = field(default_factory=list)
@@ -73,6 +74,7 @@ class Judged:
     halves: dict[int, dict[tuple[int, int], Operation]] = field(default_factory=dict)
     serving: dict[Operation, int] = field(default_factory=dict)
     left: dict[Operation, frozenset[int]] = field(default_factory=dict)
+    short: list[Breach] = field(default_factory=list)
 
     def knows(self, op: Operation) -> bool:
         """Whether a block that was followed executes an instruction."""
@@ -103,7 +105,7 @@ class Judged:
         followed = {**self.followed, **other.followed}
         self.followed = {op: None for op in followed if why.get(op, NOT_MET) in NEUTRAL}
         self.reasons = {op: reason for op, reason in why.items() if op not in self.followed}
-        self.breaches += other.breaches
+        self.breaches, self.short = self.breaches + other.breaches, self.short + other.short
         self.placed, self.stored = self.placed + other.placed, self.stored + other.stored
         self.unplaced |= other.unplaced
         self.met = self.met or other.met
@@ -116,10 +118,10 @@ class Judged:
 
 
 class Names:
-    """Coordinates of addresses."""
+    """Coordinates of addresses; `guesses` are extents that only a run knows."""
 
-    def __init__(self, known: dict[int, list[Tensor]]) -> None:
-        self.known = known
+    def __init__(self, known: dict[int, list[Tensor]], guesses: frozenset[int] = frozenset()) -> None:
+        self.known, self.guesses = known, guesses
 
     def guessed(self) -> frozenset[int]:
         """The tensors in which a made-up extent says where the next mode begins."""
@@ -127,7 +129,8 @@ class Names:
 
     def without(self, numbers: Collection[int]) -> Names:
         """Those of the other tensors."""
-        return Names({number: one for number, one in self.known.items() if number not in numbers})
+        kept = {number: one for number, one in self.known.items() if number not in numbers}
+        return Names(kept, self.guesses)
 
     def tensor(self, at: Array) -> Tensor | None:
         """The one tensor that all addresses lie in."""

@@ -20,6 +20,7 @@ from layoutcheck.operands.rules import lc609_operand_unset as lc609
 from layoutcheck.operands.rules import lc610_value_unset as lc610
 from layoutcheck.operands.rules import lc611_fill_summed as lc611
 from layoutcheck.operands.rules import lc612_sum_lost as lc612
+from layoutcheck.operands.rules import lc613_depth_left as lc613
 from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
@@ -52,6 +53,8 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
         rule, (title, message) = lc609.RULE, lc609.tell(breach.letter, instruction_of(breach.op))
     elif breach.kind == "dropped":
         rule, (title, message) = lc612.RULE, lc612.tell(facts, instruction_of(breach.op))
+    elif breach.kind == "short":
+        rule, (title, message) = lc613.RULE, lc613.tell(facts)
     elif breach.kind == "depth":
         rule, (title, message) = lc603.RULE, lc603.tell(facts)
     else:

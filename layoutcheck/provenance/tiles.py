@@ -14,8 +14,8 @@ import numpy as np
 
 from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.dsl.lowered.tensor_maps import tensor_maps
 from layoutcheck.order.events import WatchedKernel
-from layoutcheck.order.tensor_maps import tensor_maps
 from layoutcheck.provenance.instances import USUAL
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.place import Stores, by_object, of_one, placed

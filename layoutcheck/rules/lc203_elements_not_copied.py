@@ -14,6 +14,11 @@ a predicate keeps threads from elements inside the tensor that no other thread o
 blocks, or several blocks write the same elements and none writes the others. Another kernel may
 write the rest, or it may keep what it holds, as of a tensor that is changed in place.
 
+Or the note is of a tensor that a kernel without products reads: it reads as many elements as the tensor has, or so many times
+as many, but some more than once, or boxes beyond its end, and others never. One tile was fetched in the place of another,
+by an index of the wrong block or turn, unless that order is meant. Or nothing uses a tensor of the same type and extents, which the
+kernel is given too.
+
 ## Why
 
 Measured on the DSL: `cp.async` issues one instruction for each rest coordinate, whatever the size of V; with
