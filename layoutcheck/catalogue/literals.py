@@ -1,8 +1,9 @@
 """How a pattern of the catalogue meets other wordings of its message, and which words a text must hold for it.
 
 A pattern is written as the program prints the message. What people change when they retype, quote or translate one does not
-count: the case of letters, a hyphen for a space or none, an article. Character classes, and what stands in `(?-i:...)`, are
-as they are written. Each alternative of a pattern has some run of plain letters that no match can lack: where `plain` of the
+count: the case of letters, a hyphen for a space or none, an article, quotation marks of another kind or none. Other character
+classes, and what stands in `(?-i:...)`, are as they are written. What stands in quotation marks is, where the text has none, the
+first word there, or all until what follows it. Each alternative of a pattern has some run of plain letters that no match can lack: where `plain` of the
 text has none of these, the pattern is neither compiled nor searched, which costs a hundredth of the search.
 """
 
@@ -22,17 +23,27 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\(.)")
 _PART = re.compile(
-    r"(?P<article>(?<![^ ])(?:[Tt]he|[Aa]n?) )|(?P<space>(?<![^A-Za-z]) (?![^A-Za-z]))|(?P<hyphen>(?<=[A-Za-z])-(?=[A-Za-z]))|[^ -]+|."
+    r"(?P<article>(?<![^ ])(?:[Tt]he|[Aa]n?) )|(?P<space>(?<![^A-Za-z]) (?![^A-Za-z]))|(?P<hyphen>(?<=[A-Za-z])-(?=[A-Za-z]))"
+    r"|(?P<quote>['\"`])|[^ '\"`-]+|."
 )
+_QUOTES = "'\"`"
+_ANY_QUOTE = f"[{_QUOTES}]"
 _OPEN = {"article": "(?:(?:the|an?) )?", "space": "[- ]", "hyphen": "[- ]?"}
+_CHOSEN = r"\[(?:\\?['\"`])+\](?![*+?{])"
+_CHOICE, _ONE_QUOTE = re.compile(_CHOSEN), rf"['\"`]|{_CHOSEN}"
+_IN_QUOTES = re.compile(
+    rf"(?:(?<=[\w:=)] )|(?<=\)))(?P<begin>(?:{_ONE_QUOTE})(?:\((?:\?P<\w+>|\?:)?)?)\[\^(?P<but>(?:\\.|[^\]\\])*)\](?P<many>\{{[0-9,]+\}}|[+*])(?P<lazy>\??)(?P<end>\)?(?:{_ONE_QUOTE}))"
+)
+_FIRST, _LAST = rf"(?:{_ANY_QUOTE}|(?<![\w.]))", rf"(?:{_ANY_QUOTE}|(?!\w))"  # before a name, and behind one
+_WITHOUT_QUOTES = str.maketrans("-", " ", _QUOTES)
 _ARTICLES = ("the", "a", "an")
 _EXACT = "(?-i:"
 _Tokens = Iterator[re.Match[str]]
 
 
 def plain(text: str) -> str:
-    """A folded text in lower case without hyphens and articles, as the words that a pattern needs are looked for in it."""
-    plain = text.lower().replace("-", " ")
+    """A folded text in lower case without hyphens, articles and quotation marks, in which the words that a pattern needs are looked for."""
+    plain = text.lower().translate(_WITHOUT_QUOTES)
     for article in _ARTICLES:
         plain = plain.replace(f" {article} ", " ")
     return plain
@@ -71,15 +82,24 @@ def loose(pattern: str) -> str:
     """The pattern with each of its runs of plain letters so that it meets other wordings."""
     made = list[str]()
     groups = list[str]()  # how each begins that is open
-    before = ""
-    for token in _TOKEN.finditer(pattern):
+    before, lazy = "", False
+    tokens = list(_TOKEN.finditer(_IN_QUOTES.sub(_unquoted, pattern)))
+    for at, token in enumerate(tokens):
         text = token[0]
         exact = _EXACT in groups
-        if token.lastgroup == "run" and not exact:
-            run = _ESCAPE.sub(r"\1", text)
+        chosen = not exact and _CHOICE.match(token.string, token.start()) is not None
+        if (token.lastgroup == "run" and not exact) or chosen:
+            run = "'" if chosen else _ESCAPE.sub(r"\1", text)
             begins = not before or before == r"\b" or before[-1] in "(|:>"
             behind = any(one.startswith("(?<") for one in groups)  # whose width is fixed
-            text = re.escape(run) if behind or run.strip().lower() in _ARTICLES else _loose(run, begins)
+            follows = next((one[0] for one in tokens[at + 1 :] if not _opens(one) and one[0] != ")?"), "")
+            follows = "" if follows == "|" and not groups else follows
+            alone = ((lazy or begins) and not any(map(str.isalpha, run))) or any(map(_is_around, groups))
+            is_kept = behind or run.strip().lower() in _ARTICLES or (chosen and alone)
+            other = re.escape(run) if is_kept else _loose(run, begins, alone, follows)
+            text = text if chosen and other == run else other
+        elif text in tuple(_QUOTES) and not exact:
+            text = _ANY_QUOTE
         if not exact and (token.lastgroup == "run" or len(text) == 1) and any(map(str.isalpha, text)):
             text = f"(?ai:{text})"
         elif _opens(token):
@@ -87,14 +107,42 @@ def loose(pattern: str) -> str:
         elif token.lastgroup == "end" and text != "|":
             groups.pop()
         made.append(text)
+        lazy = (token[0] == "?" and before[-1:] in ("?", "*", "+", "}")) or (lazy and token[0] == ")")
         before = token[0]
     return "".join(made)
 
 
-def _loose(run: str, begins: bool) -> str:
-    """A run of plain letters as a pattern that leaves its articles and hyphens open; `begins` where its first word begins there."""
-    parts = _PART.finditer(run) if begins else _PART.finditer(f"x{run}", 1)
-    return "".join(_OPEN.get(part.lastgroup or "") or re.escape(part[0]) for part in parts)
+def _unquoted(found: re.Match[str]) -> str:
+    """What a pattern has in quotation marks, which may also be a word, or more, that stands in none."""
+    but, many = found["but"], found["many"]
+    bare = rf"(?<!{_ANY_QUOTE})(?:[^\s{but}]{many}(?<![.,;:])|[^{but}]{many}?)"
+    return f"{found['begin']}(?:(?<={_ANY_QUOTE})[^{but}]{many}{found['lazy']}|{bare}|(?!)){found['end']}"
+
+
+def _is_around(group: str) -> bool:
+    """Whether a group only looks at what stands around a match."""
+    return group.startswith(("(?=", "(?!", "(?<=", "(?<!"))
+
+
+def _loose(run: str, begins: bool, alone: bool, follows: str) -> str:
+    """A run of plain letters as a pattern that leaves its articles, hyphens and quotation marks open.
+
+    `begins` where its first word begins there; `alone` where only its quotation marks tell what is meant, or where it ends. Before
+    what may be anything, or nothing, they tell what is meant as well.
+    """
+    if begins and run in _QUOTES and follows.startswith((r"\w", r"[\w")):
+        return _FIRST
+    kept = run[-1] in _QUOTES and (
+        follows.startswith((".", "[^")) or (run[-2:-1] in (" ", "=", "(", "<") and not follows)
+    )
+    ways = {**_OPEN, "quote": "" if alone else f"{_ANY_QUOTE}?"}
+    told = run[:-1] if kept else run
+    parts = _PART.finditer(told) if begins else _PART.finditer(f"x{told}", 1)
+    made = "".join(ways.get(part.lastgroup or "") or re.escape(part[0]) for part in parts)
+    if made.startswith(f"{_ANY_QUOTE}?"):
+        first = (_FIRST if run[1:2].isalpha() else run[0]) if begins else _LAST
+        made = first + made.removeprefix(f"{_ANY_QUOTE}?")
+    return made + (run[-1] if kept else "")
 
 
 def _opens(token: re.Match[str]) -> bool:

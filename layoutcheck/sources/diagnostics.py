@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 MAX_DIAGNOSTICS = 1000
 _LOG = 1 << 15  # characters
 
-_MESSAGE = re.compile(r"'cute\.copy(?:_atom_call)?'\s*op\s*")
+_MESSAGE = re.compile(
+    r"['`]cute\.copy(?:_atom_call)?['`]\s*op\s*|(?<![\w.\"])cute\.copy(?:_atom_call)? op\s+"
+)
 _OPERATION = re.compile(r'"?cute\.copy(_atom_call)?"?\s*(\()\s*(?:%|\.\.\.)')
 _ATTRIBUTES = re.compile(r"\s*(?:<\s*\{|\{)")
 _COLON = re.compile(r"\s*:\s*(?=\()")
@@ -54,7 +56,7 @@ _END = re.compile(
     r"|\n\s*[0-9]*\s*\|"
     r"|\n\s*(?:File\s|Traceback|During handling|error\b|FAILED\b|ERROR\b|[\w.]*(?:Error|Exception)\b)"
 )
-_QUOTED_ATOM = re.compile(r"'(!cute_nvgpu\.atom\.[^']{1,400})'")
+_NAMED_ATOM = re.compile(r"\batom\s+['`]?(?:!cute_nvgpu\.atom\.)?(\w+<(?:[^<>]|<[^<>]*>){1,400}>)")
 _NAMED_LAST = re.compile(
     r".*?(?:meet requirement \([0-9]+ bits\) of atom '[^']{1,400}'|predShape: [0-9(),?]+)"
 )  # prose may follow
@@ -369,11 +371,11 @@ def _location(text: str, at: int, stop: int) -> str | None:
 
 
 def _named_atom(message: str) -> Atom | None:
-    found = _QUOTED_ATOM.search(message)
+    found = _NAMED_ATOM.search(message)
     if found is None:
         return None
     try:
-        return parse_atom(found[1])
+        return parse_atom(f"!cute_nvgpu.atom.{found[1]}")
     except InputError:
         return None
 

@@ -64,7 +64,11 @@ WAYS: dict[str, Callable[[str], str]] = {
     "without hyphens": lambda text: _HYPHEN.sub(r"\1 ", text),
     "without articles": lambda text: _ARTICLE.sub("", text),
     "without quotes": lambda text: re.sub(r"(?<![\w/])['`](?=[\w!.])|(?<=[\w>).])['`](?!\w)", "", text),
+    "without double quotes": lambda text: text.replace('"', ""),
     "typographic quotes": _typographic,
+    "quotes of another kind": lambda text: (
+        text.replace("`", "'") if "'" not in text else text.replace("'", "`")
+    ),
     "in a sentence": _in_sentence,
     "as code of Markdown": _in_code,
     "wrapped at 80 columns": _wrapped,

@@ -89,6 +89,12 @@ def test_a_message_alone_gives_its_atom() -> None:
             True,
         ),
         (
+            "cute.copy op dst ptr alignment (64 bits) does not meet requirement (128 bits) of atom "
+            "simt_async_copy<bf16, cache = global, 128 b>",
+            "LC101",
+            True,
+        ),
+        (
             "error: cute.copy op src ptr alignment (16 bits) does not meet requirement (128 bits)",
             "LC101",
             False,
