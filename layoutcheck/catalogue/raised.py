@@ -15,6 +15,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from layoutcheck.catalogue.installed import callers, constant, files, parameter, parsed, short
+from layoutcheck.catalogue.literals import loose, plain
 from layoutcheck.catalogue.raising import EXPECTS, Statement, of_file, walk
 
 _SAID = re.compile(r"(?:Error|Exception|\berror): (?:Error: )?(?=\S)")
@@ -27,6 +28,7 @@ _FEWEST_NAMED = 5  # where the text names the file
 _FEW_LETTERS = 20  # below which a message that begins with a value must also end where the statement does
 _END = re.compile(r"[.!]? ?(?:$|-->|Traceback|File \"|suggestion:|note:|(?:at |in )?\S+\.py:[0-9])")
 _HOLE = ".{0,400}?"
+_QUOTE = re.compile("['\"`]")
 _VALUE = re.compile(
     r".{0,80}?(?=\.? ?(?:$|-->|Traceback|File \"|suggestion:|note:|Error Code)|[.,;]? (?:at |in )?\S+\.py:[0-9])|.{0,80}"
 )
@@ -130,7 +132,7 @@ def _search(message: str) -> list[Raised]:
 
 def _with(message: str, length: int) -> list[Raised]:
     """The statements that share that many words in a row with the message."""
-    words = message.split()[:40]
+    words = plain(message).split()[:40]
     length = min(length, len(words))
     runs = {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
     counts = Counter(chain.from_iterable(map(_holders, runs)))
@@ -176,7 +178,7 @@ def _words() -> tuple[dict[str, frozenset[int]], str]:
 def _speaking() -> tuple[tuple[str, str, str], ...]:
     """(path, text, its lines with a quote) of the files that raise: a fifth of the text has all the messages."""
     return tuple(
-        (path, text, "\n".join(line for line in text.split("\n") if '"' in line or "'" in line))
+        (path, text, plain("\n".join(line for line in text.split("\n") if '"' in line or "'" in line)))
         for path, text in files()
         if "raise " in text or "assert " in text
     )
@@ -190,18 +192,17 @@ def statements(
     Of a file that the text names, those with few letters of their own fit as well. `place` is the file's path as it is told
     to a reader, where it is not one of the DSL's.
     """
+    said = plain(message)
     for statement in of_file(path, text):
         template = statement.template
-        if not all(piece in message for piece in statement.pieces):
+        if not all(piece in said for piece in statement.pieces):
             continue
         weight = sum(letter.isalpha() for part in template if part for letter in part)
         if weight < (_FEWEST_NAMED if named else _FEWEST_LETTERS):
             continue
-        if _longest(template) not in message:
-            continue
         pattern = "".join(f"({_HOLE})" if part is None else re.escape(part) for part in template)
-        pattern = EXPECTS.sub(EXPECTS.pattern, pattern)
-        match = re.match(pattern, message, re.DOTALL)
+        pattern = _QUOTE.sub(f"{_QUOTE.pattern}?", EXPECTS.sub(EXPECTS.pattern, pattern))
+        match = re.match(loose(pattern), message, re.DOTALL)
         whole = weight >= _FEWEST_LETTERS and (weight >= _FEW_LETTERS or template[0] is not None)
         if match and (whole or template[-1] is None or _END.match(message, match.end())):
             behind = _VALUE.match(message, match.end()) if template[-1] is None else None
@@ -237,12 +238,6 @@ def _raised(path: str, text: str, statement: Statement, said: str, place: str) -
         tuple(_described(path, text, statement)) if python else (),
         _called(path, text, statement.function) if python else "",
     )
-
-
-def _longest(template: list[str | None]) -> str:
-    """The longest run of a message's own words, without what versions word differently; what none can lack."""
-    pieces = (piece for part in template if part for piece in EXPECTS.split(part))
-    return max(pieces, key=len, default="")
 
 
 def _called(path: str, text: str, function: str) -> str:

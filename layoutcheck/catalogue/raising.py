@@ -16,6 +16,7 @@ from typing import NamedTuple
 from layoutcheck.brackets import closing, split
 from layoutcheck.catalogue.guards import Guard
 from layoutcheck.catalogue.installed import parsed
+from layoutcheck.catalogue.literals import plain
 from layoutcheck.errors import InputError
 
 _SPACE = re.compile(r"\s+")
@@ -60,8 +61,8 @@ def of_file(path: str, text: str) -> tuple[Statement, ...]:
 
 
 def _pieces(template: list[str | None]) -> list[str]:
-    """What a text must hold to be this message."""
-    return [piece for part in template if part for piece in EXPECTS.split(part)]
+    """What a text, made `plain`, must hold to be this message."""
+    return [plain(piece).strip() for part in template if part for piece in EXPECTS.split(part)]
 
 
 def walk(

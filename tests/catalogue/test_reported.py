@@ -87,6 +87,7 @@ def test_a_statement_of_the_installed_dsl_is_found_by_its_message() -> None:
     ("text", "function", "condition"),
     [
         ("ValueError: NamedBarrier ID must be in [0,15].", "NamedBarrier", "barrier_id"),
+        ("ValueError: namedbarrier id must be in [0,15]", "NamedBarrier", "barrier_id"),
         ("Expected `divby` to be a power of two when pow2=True, got 12", "assume", "pow2"),
     ],
 )
