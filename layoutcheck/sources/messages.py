@@ -286,7 +286,7 @@ def of_family(message: str) -> Explanation | None:
 def _with_numbers(meaning: str, message: str, facts: dict[str, Any]) -> str:
     """The promise in bytes, and in elements of the atom's type; where the message has neither, 16 of 2."""
     bits = int(facts.get("need", 128))
-    atom = re.search(r"(?:!cute_nvgpu\.atom\.\w+<|val_type=)(\w+),", message)
+    atom = re.search(r"(?:(?:!cute_nvgpu\.atom\.|ofatom['`]?)\w+<|val_type=)(\w+),", message)
     try:
         width = dtype(atom[1]).bits if atom else 16
     except InputError:

@@ -476,3 +476,12 @@ def test_a_text_is_looked_up_once_in_each_way_to_read_it(
     assert len(asked) == len(set(asked)) == times and {"".join(one.split()) for one in asked} == {
         "".join(text.split())
     }
+
+
+@pytest.mark.parametrize(
+    "atom", ["simt_async_copy<bf16, cache = global, 128 b>", "'universal_copy<bf16, 128 b>'"]
+)
+def test_the_atom_of_a_message_gives_the_elements_whatever_it_lost(atom: str) -> None:
+    """Without the dialect's name, and without quotation marks."""
+    told = explain(f"src ptr alignment (64 bits) does not meet requirement (128 bits) of atom {atom}")
+    assert told is not None and "multiples of 8 bytes, 4 elements" in told.meaning
