@@ -95,8 +95,8 @@ class FewColumns(NamedTuple):
 
     @property
     def apart(self) -> int:
-        """Chunks from run to run in shared memory: an odd number, against bank conflicts, if that can be."""
-        return self.pitch if self.loose else self.pitch | 1
+        """Chunks from run to run in shared memory: an odd number, against bank conflicts."""
+        return self.pitch | 1
 
     @property
     def chunks(self) -> int:
@@ -171,12 +171,9 @@ def transpose_few_columns(
     further, ahead = warp % plan.stacks * LANES_M + lane_m, ahead_by(lane_n, plan.product, plan.word)
     place = start + n1 * ldy + m0
     late = 0 if plan.align == 0 else cutlass.Int32(place & (plan.align - 1))
-    cells = []
-    for k in cutlass.range_constexpr(size):
-        row = plan.align - late + size * further + ((k + plan.word * ahead) & (size - 1))
-        spaced = size * (plan.apart - plan.pitch) * (row >> plan.bits)
-        shift = cutlass.Int32(corner & (size - 1)) if plan.loose else 0
-        cells.append(cells_at(smem, row * plan.pitch + spaced + n1 + shift))
+    shift = cutlass.Int32(corner & (size - 1)) if plan.loose else 0
+    row = plan.align - late + size * further
+    cells = cells_of(smem, row, n1, shift, ahead, plan)
     here = y[None, ((place - late) >> plan.bits) + further]
     next_columns = divisible(ldy * plan.across, size)
     m1 = m0 - late + size * further
@@ -186,12 +183,16 @@ def transpose_few_columns(
     if inner:
         for i in cutlass.range_constexpr(times):
             if (i + 1) * plan.across <= plan.count or n1 + i * plan.across < plan.count:
-                store_wide(in_order(cells, i * plan.across, ahead, plan), here, "plain")
+                read, beyond = cells, i * plan.across
+                if cutlass.const_expr(i > 0 and ends_within(beyond + plan.across, plan)):
+                    read, beyond = cells_of(smem, row, n1 + beyond, shift, ahead, plan), 0
+                store_wide(in_order(read, beyond, ahead, plan), here, "plain")
             here = cute.make_tensor(here.iterator + next_columns, here.layout)
     else:
         for i in cutlass.range(times, unroll=1):
             if n1 + i * plan.across < plan.count:
-                taken = in_order(cells, i * plan.across, ahead, plan)
+                mine = cells_of(smem, row, n1 + i * plan.across, shift, ahead, plan)
+                taken = in_order(mine, 0, ahead, plan)
                 there = cute.make_tensor(here.iterator + i * next_columns, here.layout)
                 if m1 >= 0 and m1 + size <= m:
                     store_wide(taken, there, "plain")
@@ -199,6 +200,25 @@ def transpose_few_columns(
                     for k in cutlass.range_constexpr(size):
                         if m1 + k >= 0 and m1 + k < m:
                             there[k] = taken[k]
+
+
+def cells_of(smem, row, column, shift, ahead, plan: FewColumns) -> list:
+    """Where in shared memory a column's elements lie of a chunk of rows, as a thread reads them.
+
+    A run of a chunk of rows ends within a chunk of `x`, `shift` elements further, if it starts within one.
+    """
+    cells = []
+    for k in range(plan.chunk):
+        mine = row + ((k + plan.word * ahead) & (plan.chunk - 1))
+        cell = mine * plan.pitch + column + shift
+        run = cell // (plan.chunk * plan.pitch) if plan.loose else mine >> plan.bits
+        cells.append(cells_at(smem, cell + plan.chunk * (plan.apart - plan.pitch) * run))
+    return cells
+
+
+def ends_within(column: int, plan: FewColumns) -> bool:
+    """Whether columns before this one may lie on both sides of what is left out after a run."""
+    return plan.loose and plan.apart > plan.pitch and column > plan.pitch - plan.chunk + 1
 
 
 @cute.jit

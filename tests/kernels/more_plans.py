@@ -22,6 +22,7 @@ THIN = {
         for slope in (2, 1)
     },
     "columns, loose": FewColumns(21, 64, 4, 16, 1, loose=True, fetch=True),
+    "columns, loose, even": FewColumns(38, 64, 4, 16, 1, loose=True, fetch=True),
     "rows, loose": FewRows(21, 32, 2, 1, loose=True, eager=True),
     "rows, async": FewRows(21, 32, 1, 2, fetch=True, loose=True, load="async", eager=True),
     # Elements of other sizes; fewer rows than a chunk has elements.

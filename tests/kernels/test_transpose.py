@@ -399,7 +399,7 @@ def test_thin_matrices_of_any_pitch_move_every_bit(hopper, slope, along, off):
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", ["columns, loose", "columns, pads"])
+@pytest.mark.parametrize("name", ["columns, loose", "columns, loose, even", "columns, pads"])
 @pytest.mark.parametrize(("m", "off"), [(201, 0), (128, 0), (64, 3), (9, 13)])
 def test_few_columns_move_every_bit_wherever_they_start(hopper, name, m, off):
     plan, starts = THIN[name], (off % 8, (off + 5) % 16)
@@ -408,7 +408,7 @@ def test_few_columns_move_every_bit_wherever_they_start(hopper, name, m, off):
     pitch = m + (1 - m) % 8
     args = (*bases, m, pitch, starts[1], starts[0], starts[0] + plan.pitch * m - plan.pad)
     ptx, pitches = hopper[name]["ptx"], (plan.pitch, pitch)
-    found, right = moved(ptx, grid, args, m, 21, pitches, (off, off + 5))
+    found, right = moved(ptx, grid, args, m, plan.count, pitches, (off, off + 5))
     assert (found == right).all()
 
 
