@@ -62,6 +62,10 @@ PLANS: dict[str, AnyPlan] = {
     "shifted 128x128, 4, 1 bytes": Shifted((128, 128), 8, 32, most=4, size=1),
     "shifted 128x128 fetched, 1 bytes": Shifted((128, 128), 8, 16, most=4, fetch=True, size=1),
     "shifted 240x128 fetched, 1 bytes": Shifted((240, 128), 16, 32, most=3, fetch=True, size=1),
+    "shifted 496x128 once, 1 bytes": Shifted((496, 128), 16, 32, most=2, size=1, once=True),
+    "shifted 496x128 once fetched, 1 bytes": Shifted(
+        (496, 128), 16, 32, most=2, fetch=True, size=1, once=True
+    ),
     "shifted 128x256 edges": Shifted((128, 256), 16, 32, fetch=True, edges=True),
     **{
         f"shifted {tile[0]}x{tile[1]}, {size} bytes": Shifted(

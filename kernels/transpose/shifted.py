@@ -51,7 +51,8 @@ class Shifted(NamedTuple):
     `most`: blocks on a multiprocessor, at most; `fetch`: a block that starts early has what it will load
     brought to the L2; `size`: bytes of an element; `edges`: the L2 policy of the loads, which keeps lines of
     `x`, holds for the chunk that a row needs beyond the tile, too; `ahead`: pitches may be such that lanes
-    read one word further on than the lane before, see `chunks.ahead_by`.
+    read one word further on than the lane before, see `chunks.ahead_by`; `once`: it is for matrices that one
+    wave of blocks has as a whole, but not by tiles of half the width.
 
     A tile is gathered in stages along M, each as soon as its rows have come: stores of one go beside loads of
     the next. Tiles are narrower where the last wave of blocks would not be full otherwise: see `tiles_of`.
@@ -65,6 +66,7 @@ class Shifted(NamedTuple):
     size: int = 2
     edges: bool = False
     ahead: bool = True
+    once: bool = False
 
     chunk, bits, word, limits = Chunks.chunk, Chunks.bits, Chunks.word, Chunks.limits
     smem_bytes = Chunks.smem_bytes
@@ -129,7 +131,15 @@ class Shifted(NamedTuple):
 
     def fits(self, x: Any, y: Any) -> bool:
         """Whether the kernel takes these two."""
-        return in_rows(x, y, self.size) and x.shape[-1] <= GRID_Y * self.tile[0]
+        fit = in_rows(x, y, self.size) and x.shape[-1] <= GRID_Y * self.tile[0]
+        return fit and (not self.once or self.fills(x))
+
+    def fills(self, x: Any) -> bool:
+        """Whether tiles of the full width are one wave of blocks, and those of half of it are more."""
+        (wide, high), (m, n) = self.tile, x.shape[-2:]
+        others = (m + self.align - 1 + high - 1) // high * (x.shape[0] if x.dim() == 3 else 1)
+        most = self.residents * multiprocessors()
+        return others * -(-n // wide) <= most < others * -(-2 * n // wide)
 
 
 STANDARD = Shifted()

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
-from kernels.transpose import fastest, plans
+from kernels.transpose import fastest, plans, shifted
 from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import BASE_BYTES, DOUBT, ROUNDS, TIE, like, quickest, timed
 from kernels.transpose.common import AFTER, SMEM_KIB, SOON
@@ -287,6 +287,27 @@ def test_lanes_turn_only_where_the_pitches_ask_for_it(size: int) -> None:
         found = {plan.ahead for plan in candidates(x, y).values() if isinstance(plan, Shifted)}
         move = 1 - x.stride(-2) * y.stride(-2)  # elements in a chunk, from one column to the next
         assert found == {move % (2 * max(4 // size, 1)) == 0}, pads
+
+
+@pytest.mark.parametrize(
+    ("shape", "wide"),
+    [
+        ((3681, 4464), True),  # 29 x 9 of them
+        ((3682, 4464), False),  # 30 x 9: a row of `y` takes up to 31 rows of `x` more
+        ((3681, 4465), False),
+        ((4065, 1985), True),  # 32 x 9 of half the width
+        ((4065, 1984), False),  # 32 x 8 of these are one wave, too
+        ((33, 97, 3968), True),
+        ((33, 98, 3968), False),
+    ],
+)
+def test_wide_tiles_are_for_what_one_wave_of_them_holds(
+    shape: tuple[int, ...], wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tiles of 496 x 128, two on each of 132 multiprocessors."""
+    monkeypatch.setattr(shifted, "multiprocessors", lambda: 132)
+    found = candidates(Tensor(*shape, size=1), Tensor(*shape[:-2], *shape[:-3:-1], size=1))
+    assert sum(isinstance(plan, Shifted) and plan.once for plan in found.values()) == 2 * wide
 
 
 def test_tiles_of_few_rows_leave_no_multiprocessor_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
