@@ -183,8 +183,8 @@ for bit, {wrong} wrong.
 """
 
 TYPES_FRESH = """
-All sizes in turn at {drawn} shapes drawn at random, and {again} of earlier draws that were low there or
-changed since, torch.compile among the peers ({device}, {date};
+All sizes in turn at {drawn} shapes drawn at random, and {again} that were low in an earlier run or that the
+newest plans are for, torch.compile among the peers ({device}, {date};
 [transpose_types_fresh.json](evidence/transpose_types_fresh.json)): {summary}
 Behind: {behind}. Below 0.9 of the ceiling: {below}. {checks} checks bit for bit, {wrong} wrong.
 """
@@ -217,9 +217,10 @@ TAIL = """
 - The H100 chose from other plans than the tree has now. It has not run `shifted` with tiles gathered in
   stages ([transpose_stages.json](evidence/transpose_stages.json)), nor the plans for thin matrices, batches
   of tiny ones and batches of short elements.
-- [transpose_small.json](evidence/transpose_small.json), [transpose_few.json](evidence/transpose_few.json) and
-  [transpose_words.json](evidence/transpose_words.json) are explorations without torch.compile.
-  `kernels/NOTES.md` reads all of these files.
+- [transpose_small.json](evidence/transpose_small.json) and
+  [transpose_words.json](evidence/transpose_words.json) are explorations without torch.compile;
+  [transpose_plans.json](evidence/transpose_plans.json) has all plans at shapes that the newest of them serve
+  (`benchmarks/transpose_plans.py`). `kernels/NOTES.md` reads all of these files.
 - The runs ended by the clock: shapes that a table lacks were checked and not timed.
 - The plan is chosen on buffers that rotate, as in the table. If a matrix is already in the L2, another plan
   may be faster. `evict_last` loads leave lines of `x` behind in the L2.

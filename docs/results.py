@@ -121,7 +121,7 @@ _PAGES = {
     "transpose_batches": ("batches of small matrices by words, tiles of bytes at odd pitches", "kernels.md"),
     "synthesis_copies": ("synthesised copies from global to global memory beside torch's", "synthesis.md"),
     "transpose_gather": ("what gathers of single bytes cost, in other ways", "kernels.md"),
-    "transpose_few": ("tiles for few rows, whose places are products", "kernels.md"),
+    "transpose_plans": ("all plans at shapes that the newest of them serve", "kernels.md"),
     "transpose_words": ("plans for few rows and columns of 1- and 2-byte elements", "kernels.md"),
     **{f"transpose_note{n}": ("a sweep that the kernels' notes name", "kernels.md") for n in (1, 3, 4, 5)},
     "synthesis": ("random synthesised plans: bits, counters, times beside the predicted", "synthesis.md"),
