@@ -81,7 +81,7 @@ _SECTIONS = {
     "CuTe and CUTLASS in C++": "cpp_copies cpp_tensors cpp_kernels cpp_headers cpp_templates",
     "The CUDA driver, ptxas, compute-sanitizer, Nsight": "driver cuda_codes ptxas sanitizers profilers",
     "Errors that others answer": "linking elsewhere cuda_libraries machine_setup configure packages builds",
-    "Texts without an error": "clean symptoms topics",
+    "Texts without an error": "clean symptoms",
 }
 _FAMILIES_OF = "Families of the DSL's messages"
 _TABLE = "| printed | why | what helps |\n| --- | --- | --- |\n"

@@ -27,6 +27,7 @@ from layoutcheck.catalogue import (
     libraries,
     matching,
     origin,
+    questions,
     snippets,
     spoken,
     symptoms,
@@ -46,7 +47,7 @@ _RAISED_BY_PYTHON = tables.called("elsewhere.raised")
 _LIBRARY = tables.called("elsewhere.library-raises")
 _VERIFIER = tables.called("dsl.other-verifier")
 _EVALUATED, _NO_RESULT = tables.called("symptom.evaluated"), tables.called("symptom.no-result")
-_COUNTED = tables.called("symptom.counted")
+_COUNTED, _QUESTION = tables.called("symptom.counted"), tables.called("question")
 # which no library raises
 _OF_THE_DSL = _RAISED, _ASSERTED, _RAISED_BY_PYTHON, answering.CODED, answering.CODE_ALONE, _VERIFIER
 _REFUSALS = ("cpp.launch-refused", "cpp.problem-refused", "cuda.invalid-launch")
@@ -118,7 +119,9 @@ def _addressed(answer: Answer, folded: str) -> Answer:
     out = _OUT_OF_MEMORY.search(folded)
     if out and answer.entry.level != CLEAN and not _OUT_OF_MEMORY.search(f"{answer.title} {answer.quote}"):
         answer = replace(answer, facts=(_MEMORY_FIRST.format(said=out[0]), *answer.facts))
-    figures_say = spoken.numbers(folded) if answer.entry.level != CLEAN else ()
+    figures_say = (
+        spoken.numbers(folded) if answer.entry.level != CLEAN and answer.entry is not _QUESTION else ()
+    )
     figures_say = tuple(one for one in figures_say if one != answer.title)
     launched = answer.entry.name in devices.INVALID and devices.refused(folded)
     causeless = (
@@ -193,6 +196,14 @@ def _by_statement(paste: Paste) -> list[Answer]:
     return [stated] if stated else []
 
 
+def _by_question(paste: Paste) -> list[Answer]:
+    """A question that mentions a wrong result, as code in it may."""
+    if len(paste.standing) != 1 or not questions.outweighs(paste.text, *paste.standing[0]):
+        return []
+    told = questions.find(paste.text, paste.folded)
+    return [unmatched.of_question(told, paste.folded, paste.place)] if told else []
+
+
 def _by_entries(paste: Paste) -> list[Answer]:
     """The entries that stand."""
     if not paste.standing:
@@ -218,7 +229,16 @@ def _by_words(paste: Paste) -> list[Answer]:
 
 
 # What a text is answered by, the most specific evidence first: the first of them that it holds makes the headline.
-_WAYS = (_by_warning, _by_program, _by_statement, _by_entries, _by_demand, _by_refusal, _by_words)
+_WAYS = (
+    _by_warning,
+    _by_program,
+    _by_statement,
+    _by_question,
+    _by_entries,
+    _by_demand,
+    _by_refusal,
+    _by_words,
+)
 
 
 def _of_entries(

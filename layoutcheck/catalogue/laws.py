@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from layoutcheck.catalogue import orders, snippets, whose
-from layoutcheck.catalogue.entry import ELSEWHERE, UNKNOWN, Known
+from layoutcheck.catalogue.entry import ELSEWHERE, Known
 from layoutcheck.catalogue.law import SHORT, Law, normal, words_of
 from layoutcheck.catalogue.tables.laws import LAWS
 
@@ -24,13 +24,12 @@ _LEADS = 3.0  # weight of one that is told before what the symptom may have for 
 _CLEAR = 1.25  # and how many times that of the next: of two that fit alike either may be the one
 _DETAILED = 0.5  # weight of the details that it needs, where any law has some
 _FEWEST_WORDS = 2  # of the text that speak for it, each for itself
-_NEAREST = 2
 _SHARE = 0.57  # of the best one's weight that another law needs
 _EXPLAINS, _OTHER = 1.25, 0.6  # times, for a law that explains the symptom, and for one that explains others
 _NAMED, _MOST_NOUNS = 1.4, 1.6  # of its weight: of a law that needs no detail, and however many are named
-_NEAR = 0.8  # weight of the nearest one
 _CLAIMED, _TITLED = 2, 1.5  # times that a word of the report's own cause, or of its first line, counts
 _SAYS, _MOST_SAYS, _RARE = 0.3, 1.0, 3  # of a word of the law itself, of all of them, and laws that have it
+_FEW_LAWS = 6  # that are about one thing
 # the symptom of a text that tells none, of one in which something is refused
 _NONE, _REFUSED = "ask", "build"
 _REFUSES = re.compile(
@@ -112,11 +111,11 @@ class Told(NamedTuple):
     order: bool = False
 
 
-def told(text: str, entry: Known | None = None, about: str = "", *, lawless: bool = False) -> Told:
+def told(text: str, entry: Known | None = None, *, lawless: bool = False) -> Told:
     """What is told of a person's text beside the symptom of its entry.
 
     Of two accesses that the text names it is the law of their order, where the symptom may follow from it, or what a slot that
-    is not free decides. `about` are the words by which the entry was found; no law is told of one that is `lawless`.
+    is not free decides. No law is told of an entry that is `lawless`.
     """
     own = (*(f"the text itself says: {one}" for one in claims(text)), *snippets.facts(text))
     if lawless or (entry and entry.level == ELSEWHERE):
@@ -134,8 +133,6 @@ def told(text: str, entry: Known | None = None, about: str = "", *, lawless: boo
         found = [one for one in found if str(one) != str(order)]
         at = int(symptom == "hang" and leads)  # behind a law that the words name
         found = [*found[:at], order, *found[at:]][:MOST]
-    if not found and entry and entry.level == UNKNOWN:
-        return Told((*own, *map(str, nearest(text, about))))
     return Told(
         own, tuple(map(str, found)), leads and found[0] is not order, bool(order and symptom != "hang")
     )
@@ -174,6 +171,11 @@ def find(text: str, symptom: str, fewest: float = _FEWEST) -> list[Law]:
     return [law for law, _ in _found(text, symptom, fewest)]
 
 
+def own(law: Law) -> list[str]:
+    """What a law is about that few others are."""
+    return [noun for noun in law.nouns if _NOUNS[noun] <= _FEW_LAWS and noun not in _EVERYDAY]
+
+
 def _found(text: str, symptom: str, fewest: float = _FEWEST) -> list[tuple[Law, float]]:
     """The laws that a text calls for, each with its weight.
 
@@ -200,18 +202,6 @@ def _best(fits: dict[Law, float], fewest: float) -> list[tuple[Law, float]]:
     """The laws that fit best, if well enough, each with its weight, the likeliest first."""
     least = max(fewest, _SHARE * max(fits.values(), default=0.0))
     return [(law, fit) for law, fit in sorted(fits.items(), key=lambda one: -one[1])[:MOST] if fit >= least]
-
-
-def nearest(text: str, about: str) -> list[Law]:
-    """The laws with a noun in the words that a text is `about`, of those that answer questions."""
-    said, subject = _said(text), normal(about)
-    every = ((law, _weights(law, said)) for law in LAWS if _NONE in law.fails)
-    fits = {
-        law: sum(found)
-        for law, found in every
-        if any(one in subject and (sum(found) >= _NEAR or one not in _EVERYDAY) for one in law.nouns)
-    }
-    return sorted(fits, key=lambda law: -fits[law])[:_NEAREST]
 
 
 def _times(law: Law, symptom: str) -> float:

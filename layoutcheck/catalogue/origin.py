@@ -33,7 +33,7 @@ _OF_CUDA = (*tables.MACHINE, tables.called("elsewhere.driver"), tables.called("e
 _OF_NVCC = ("cpp.host-function", "cpp.shared-variable", "cpp.generic-architecture", "cpp.intrinsic-target")
 # Of each world the entries that it does not print, and whether it may where it prints no other.
 _NOT_OF: dict[str, tuple[tuple[Known, ...], bool]] = {
-    FOREIGN: ((*tables.ENTRIES, *tables.SYMPTOMS, *tables.TOPICS), False),
+    FOREIGN: ((*tables.ENTRIES, *tables.SYMPTOMS), False),
     COMPILER: ((*_OF_DSL, *(entry for entry in tables.CPP if entry.name != "cpp.canonical-port")), False),
     LIBRARY: (_OF_DSL, False),
     HOST: ((*(entry for entry in tables.CPP if entry.name not in _OF_NVCC), *_AT_RUN_TIME), True),

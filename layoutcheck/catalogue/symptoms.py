@@ -10,7 +10,7 @@ from layoutcheck.algebra.modes import leaves
 from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.folding import WRONG
 from layoutcheck.catalogue.literals import plain
-from layoutcheck.catalogue.tables import SYMPTOMS, TOPICS, called
+from layoutcheck.catalogue.tables import SYMPTOMS, called
 from layoutcheck.errors import InputError
 
 DEBUGGER, NOTHING_RAN = called("symptom.debugger"), called("symptom.nothing-ran")
@@ -153,21 +153,6 @@ def _of_edge(folded: str) -> Iterator[str]:
 def is_of_gpu(folded: str) -> bool:
     """Whether the text has a word of GPUs, kernels or their compilers."""
     return _OF_GPU.search(folded) is not None
-
-
-def topics(folded: str) -> list[tuple[Known, re.Match[str]]]:
-    """What the text is about, the more particular first."""
-    if not is_of_gpu(folded):
-        return []
-    said = plain(folded)
-    found = ((entry, entry.words.search(folded, said)) for entry in (_RACE, *TOPICS[:-1]))
-    return [(entry, match) for entry, match in found if match]
-
-
-def of_kernel(folded: str) -> list[tuple[Known, re.Match[str]]]:
-    """The topic of a text that has none of the others."""
-    match = TOPICS[-1].words.search(folded)
-    return [(TOPICS[-1], match)] if match else []
 
 
 def layouts(folded: str) -> tuple[str, ...]:

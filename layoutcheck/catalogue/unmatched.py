@@ -10,19 +10,17 @@ from layoutcheck.catalogue import (
     codes,
     demands,
     evidence,
-    figures,
     filling,
     folding,
     frames,
     laws,
     meanings,
-    named,
     origin,
     owners,
+    questions,
     raised,
     reasons,
     refused,
-    snippets,
     spoken,
     steps,
     symptoms,
@@ -37,13 +35,14 @@ _RAISED, _ASSERTED = tables.called("dsl.raised"), tables.called("dsl.asserted")
 _RAISED_BY_PYTHON = tables.called("elsewhere.raised")
 _PYTHON, _CUT = tables.called("elsewhere.python"), tables.called("elsewhere.cut-traceback")
 _NAMED, _FOREIGN = tables.called("elsewhere.named"), tables.called("elsewhere.other-program")
-_TABLE = tables.called("clean.table")
+_TABLE, _QUESTION = tables.called("clean.table"), tables.called("question")
 # as they tell a fault, without its error
 _OF_PEOPLE = tables.called("symptom.wrong"), tables.called("symptom.hang")
 _QUOTED = re.compile(r"['\"`]([A-Z][^'\"`]{15,200})['\"`]")  # a message in a line of its reader
 _DEMANDS = re.compile(r"\b(?:must (?:be|have|not)|expect(?:s|ed)|should be)\b")
 _MOST_TOLD = 3  # lines of a log
 _MOST_WORDS = 24
+_SUBJECT = 160  # characters of a question
 _SAID = re.compile(r"\b(?:error|warning): (?:unknown: )?|\bop ")
 _WORDS = re.compile(
     r"(?i)\b(?:[tsgr]mem|tma|im2col|gather4|scatter4|k-major|num_cta|vec_size|sf_?\w*|shape_?[mnk]|s2t|[ug]?mma\w*|ldsm|stsm|utccp|memref|copy_bits|swizzle|coord\w*|tiler|layouts?|fragments?|cluster"
@@ -61,9 +60,6 @@ _OF_TEMPLATES = re.compile(
 )
 _STATED = "The message is all that the text says of the cause; it is none of CuTe's, CUDA's or their tools'."
 _NO_ERROR = "The text tells no error. Which types, sizes and GPUs the library has kernels for, and which it compiles at the first call, its own documentation lists."
-_LAWLESS = "No law here fits its words: the commands below look at what it is about."
-_ROW = re.compile(r"\|[^|]{0,60}\|")  # of a table
-_NOTE = 400  # characters of a note that is no whole sentence
 UNNAMED = owners.Owner("no project", "the project whose file, command or process name stands before it")
 
 
@@ -179,28 +175,32 @@ def of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     warns = symptom is not None and symptom[0] is symptoms.WARNING
     if part := None if warns else frames.cut(folded, evidence.stated(text)):
         return [_of_traceback(part, folded, place, _CUT)]
-    about = [] if warns else symptoms.topics(folded)
     prose, printed = symptoms.is_prose(folded), symptoms.of_layouts(folded)
-    if about and prose:
-        return [_of_prose(symptom, about, text, folded, place)]
+    wrong = folding.WRONG.search(folding.without_zeros(folded))
     owner = where.owner
     if owner and owner.name in owners.CALLED and owners.of_words(telling.line(text) or folded) is not owner:
         owner = None  # a program that is compared with it, or calls it
-    wrong = folding.WRONG.search(folding.without_zeros(folded))
+    asks = questions.asks(text) or (not owner and (prose or not (wrong or printed)))
+    mentioned = symptom is not None and questions.outweighs(text, *symptom)
+    if asks and not warns and (symptom is None or mentioned):
+        told = questions.find(text, folded)
+        if told or (symptom and symptom[0].level == "wrong" and "\n" in text.strip()):
+            return [of_question(told, folded, place)] if told else []
+    if symptom and prose and not (wrong and owner) and symptoms.is_of_gpu(folded):
+        return [_of_prose(symptom, text, folded, place)]
     plain = not (wrong or prose or printed) and (symptom is None or symptom[0] is symptoms.SLOW)
     rows = symptoms.NOTHING_RAN if symptoms.is_empty(text) else _TABLE if symptoms.is_table(text) else None
     if plain and rows:
         return [answering.of_parts(rows, {}, folded[: answering.MOST_QUOTED], folded, place)]
     said = (telling.line(text) or (folded[: answering.MOST_QUOTED] if owner else "")) if wrong else ""
-    told = prose and symptom is not None and symptom[0] in _OF_PEOPLE
-    meant = None if warns or told or not said else _meant(said, where, owner, text, folded)
+    of_people = prose and symptom is not None and symptom[0] in _OF_PEOPLE
+    meant = None if warns or of_people or not said else _meant(said, where, owner, text, folded)
     if meant:
         parts = {**(owner or UNNAMED)._asdict(), "project": where.project or UNNAMED.project}
         parts |= {"kind": "an error", "said": said, "cause": meant.cause, "help": meant.helps}
         return [answering.of_parts(_NAMED, parts, said, folded, place)]
-    note = prose or not (wrong or printed or len(folded) > _NOTE or _ROW.search(folded))
-    if symptom or (note and not warns and _is_ruled(text, folded)):
-        return [_of_prose(symptom, about or symptoms.of_kernel(folded), text, folded, place)]
+    if symptom:
+        return [_of_prose(symptom, text, folded, place)]
     mild = prose and not said and owner is not None and owner.name not in owners.CALLED
     said = " ".join(folded.split()[:_MOST_WORDS]) if mild else said
     if said and owner:
@@ -210,8 +210,7 @@ def of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     if printed:
         entry, parts, layouts = printed
         return [replace(answering.of_parts(entry, parts, layouts[0], folded, place), facts=layouts)]
-    asks = note or wrong or "? " in folded
-    return [_of_prose(None, about, text, folded, place)] if about and asks else []
+    return []
 
 
 def _meant(
@@ -227,39 +226,19 @@ def _meant(
     return found if ours else None
 
 
-def _is_ruled(text: str, folded: str) -> bool:
-    """Whether laws or the DSL's documentation speak of what a text is about."""
-    return symptoms.is_of_gpu(folded) and bool(
-        laws.find(text, laws.kind(None, folded))
-        or named.documented(text)
-        or figures.told(folded)
-        or snippets.facts(text)
-    )
+def of_question(told: questions.Told, folded: str, place: str | None) -> Answer:
+    """The answer to a question or a note: what the model works out of it, or the documents say."""
+    said = answering.shortened(told.subject, _SUBJECT)
+    parts = {"said": said, "fact": told.answer, "help": told.helps}
+    answer = answering.of_parts(_QUESTION, parts, said, folded, place)
+    return replace(answer, quote="", facts=told.others)
 
 
-def _of_prose(
-    symptom: tuple[Known, re.Match[str]] | None,
-    about: list[tuple[Known, re.Match[str]]],
-    text: str,
-    folded: str,
-    place: str | None,
-) -> Answer:
-    """The answer to a text that tells a symptom or is about something of a kernel: with the laws of what it names, and its layouts."""
-    first = symptom or about[0]
-    answer = answering.of_entry(*first, folded, place, text)
-    owner = None if symptom else origin.find(folded).owner
-    if owner and owner.name in owners.CALLED:
-        owner = None  # which it is compared with, or calls
-    if owner and owners.compiles(owner) and folding.OF_DSL.search(folded):
-        owner = None  # which the writer compares the DSL with
-    whose = (f"the text names {owner.name}: of its own kernels {owner.project} answers",) if owner else ()
-    told = laws.told(
-        text, first[0], first[1].groupdict().get("said") or "", lawless=first[0] is symptoms.DEBUGGER
-    )
-    documented = named.documented(text) if first[0] in tables.TOPICS else ()
-    behind = (*documented, *symptoms.layouts(folded))
-    facts = (*answer.facts, *symptoms.read(folded, symptom is not None), *whose)
-    if first[0] in tables.TOPICS and not (facts or behind or any(told)):
-        answer = replace(answer, cause=_LAWLESS)
-    answer = spoken.led(replace(answer, quote=spoken.quoted(folded, first[1]), facts=facts), told, folded)
-    return replace(answer, facts=(*answer.facts, *behind))
+def _of_prose(symptom: tuple[Known, re.Match[str]], text: str, folded: str, place: str | None) -> Answer:
+    """The answer to a text that tells a symptom: with the laws of what it names, and its layouts."""
+    entry, match = symptom
+    answer = answering.of_entry(entry, match, folded, place, text)
+    told = laws.told(text, entry, lawless=entry is symptoms.DEBUGGER)
+    facts = (*answer.facts, *symptoms.read(folded))
+    answer = spoken.led(replace(answer, quote=spoken.quoted(folded, match), facts=facts), told, folded)
+    return replace(answer, facts=(*answer.facts, *symptoms.layouts(folded)))

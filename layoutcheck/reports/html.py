@@ -133,8 +133,8 @@ def _explained(outcome: Explained) -> str:
     facts = [element("li", element("code", escape(fact))) for fact in answer.facts]
     return element(
         "article",
-        _heading(outcome.verdict, None, answer.title, answer.place),
-        element("pre", escape(answer.quote)),
+        _heading(outcome.verdict, None, answer.title, answer.place, outcome.called),
+        element("pre", escape(answer.quote)) if answer.quote else "",
         element("p", escape(answer.cause)),
         element("ul", *facts) if facts else "",
         element("p", element("strong", "What helps: "), escape(f"{answer.remedy}.")),
@@ -167,11 +167,14 @@ def report_article(
     )
 
 
-def _heading(verdict: str, main: Finding | None, otherwise: str, subject: str | None) -> str:
+def _heading(
+    verdict: str, main: Finding | None, otherwise: str, subject: str | None, called: str = ""
+) -> str:
     code = element("code", escape(main.code), class_="code") if main else ""
     return element(
         "header",
-        element("h1", badge(verdict), code, element("span", escape(main.title if main else otherwise))),
+        element("h1", badge(verdict, called=called), code,
+                element("span", escape(main.title if main else otherwise))),
         element("p", escape(subject), class_="subject") if subject else "",
     )  # fmt: skip
 
@@ -211,9 +214,9 @@ def _copy(report: Report, main: Finding | None) -> str:
     return element("table", *rows, class_="copy")
 
 
-def badge(verdict: str, *kind: str) -> str:
-    """A verdict in its colour; of the `kind` "small" beside other words."""
-    return element("span", escape(verdict), class_=" ".join(("badge", *kind, verdict)))
+def badge(verdict: str, *kind: str, called: str = "") -> str:
+    """A verdict in its colour, or what it is `called`; of the `kind` "small" beside other words."""
+    return element("span", escape(called or verdict), class_=" ".join(("badge", *kind, verdict)))
 
 
 def table(rows: Iterable[Iterable[str]], head: Sequence[str] = (), **attributes: Any) -> str:

@@ -76,6 +76,11 @@ class Explained(NamedTuple):
         return self.answer.entry.level
 
     @property
+    def called(self) -> str:
+        """How a reader sees the verdict: a text that tells no error asks something."""
+        return "asked" if self.verdict == "unknown" else self.verdict
+
+    @property
     def subject(self) -> str | None:
         """The place in the user's code, where the text has it."""
         return self.answer.place

@@ -87,9 +87,9 @@ class Style(NamedTuple):
         red, green, blue = ground.to_bytes(3, "big")
         return f"\x1b[30;48;2;{red};{green};{blue}m{text}\x1b[0m"
 
-    def verdict(self, verdict: str) -> str:
-        """A verdict in its colour."""
-        return self(verdict, "bold", VERDICT_COLOUR[verdict])
+    def verdict(self, verdict: str, called: str = "") -> str:
+        """A verdict, or what it is `called`, in its colour."""
+        return self(called or verdict, "bold", VERDICT_COLOUR[verdict])
 
     def wrap(self, text: str, indent: str = "", first: str | None = None) -> list[str]:
         """`text` in lines that fit the width, each after `indent` (the first after `first`).

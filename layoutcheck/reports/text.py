@@ -66,7 +66,7 @@ def _explained(outcome: Explained, style: Style) -> list[str]:
     """An error of the catalogue: what it is, where, why, and what repairs it."""
     answer = outcome.answer
     main = outcome.findings[0] if answer.entry.rule else None
-    lines = _headline(outcome.verdict, main, answer.title, style)
+    lines = _headline(outcome.verdict, main, answer.title, style, outcome.called)
     if answer.place:
         lines.append(style(f"  --> {answer.place}", "blue"))
     lines += ["", *style.wrap(f"said: {answer.quote}", "    ", "  ")] if answer.quote else []
@@ -106,11 +106,12 @@ def _report(report: Report, style: Style) -> list[str]:
     return lines
 
 
-def _headline(verdict: str, main: Finding | None, reason: str, style: Style) -> list[str]:
+def _headline(verdict: str, main: Finding | None, reason: str, style: Style, called: str = "") -> list[str]:
+    """The verdict, or what it is `called`, and what is said first."""
     code = f"[{main.code}]" if main else ""
-    first = f"{verdict}{code}: "
-    lines = style.wrap(main.title if main else reason, "  ", first)
-    lines[0] = style.verdict(verdict) + style(lines[0][len(verdict) :], "bold")
+    called = called or verdict
+    lines = style.wrap(main.title if main else reason, "  ", f"{called}{code}: ")
+    lines[0] = style.verdict(verdict, called) + style(lines[0][len(called) :], "bold")
     return [lines[0], *(style(line, "bold") for line in lines[1:])]
 
 

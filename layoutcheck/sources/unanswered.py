@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 _REPORT = 6000  # characters, more than a person writes
 _QUESTIONS = (
-    "this report names nothing that has a law here; expected what happens, and the text that tells it:\n"
+    "the text states no error, and no page here speaks of what it asks; "
+    "expected its layouts, types and atom in numbers, or what happens:\n"
     "  does not compile, or raises: its output from the first error on, into `layoutcheck explain -`\n"
     "  wrong or hangs: `layoutcheck trace --no-launch SCRIPT` judges copies, order and barriers\n"
     "  slow: ncu's details page into `layoutcheck explain -`; `layoutcheck banks LAYOUT` counts conflicts"
@@ -21,9 +22,10 @@ _QUESTIONS = (
 
 def unknown(text: str) -> InputError:
     """What is said of a text that nothing is known of: its line that tells most, and what would tell more."""
-    from layoutcheck.catalogue import folding, symptoms, telling
+    from layoutcheck.catalogue import folding, questions, symptoms, telling
 
-    if len(text) < _REPORT and symptoms.is_prose(folding.fold(text)) and symptoms.is_of_gpu(text):
+    prose = symptoms.is_prose(folding.fold(text)) and symptoms.is_of_gpu(text)
+    if len(text) < _REPORT and (prose or (questions.asks(text) and not telling.line(text))):
         return InputError(_QUESTIONS)
     line = telling.line(text) or telling.of_few(text)
     if not line:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,18 +88,12 @@ def test_what_a_short_text_says_beside_its_error_calls_for_a_law() -> None:
     assert alone.facts == ()
 
 
-def test_a_topic_without_a_law_does_not_say_that_one_stands_below(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "What does DSMEM of a cluster cost?"
-    assert "stands below" in answers(text)[0].cause
-    monkeypatch.setattr(laws, "LAWS", ())
-    (found,) = answers(text)
-    assert found.facts == () and "No law here fits" in found.cause
-
-
 def test_a_name_of_the_dsl_is_told_with_its_documentation() -> None:
     pytest.importorskip("cutlass")
     (found,) = answers("what is make_identity_tensor for in CuTe?")
-    assert any("the DSL documents make_identity_tensor(shape): " in one for one in found.facts)
+    assert any(
+        "the DSL documents make_identity_tensor(shape): " in one for one in (found.cause, *found.facts)
+    )
 
 
 def test_the_symptom_decides_between_the_laws_of_one_thing() -> None:
@@ -272,6 +268,24 @@ def test_ptxas_assembles_it(tmp_path: Path) -> None:
             if (done.returncode == 0) != (target in takes.split()):
                 wrong.append((instruction, target, done.stdout + done.stderr))
     assert wrong == []
+
+
+def test_the_dsl_makes_fragments_like_it(tmp_path: Path) -> None:
+    """`make_fragment_like` and `make_layout_like`, as the law of them says."""
+    pytest.importorskip("cutlass")
+    script = tmp_path / "fragments.py"
+    script.write_text(
+        "import cutlass.cute as cute\n@cute.jit\ndef f():\n"
+        "    l = cute.make_layout(((2, 4), 3, 2), stride=((4, 1), 40, 8))\n"
+        "    print(cute.make_fragment_like(l), cute.make_layout_like(l))\ncute.compile(f)\n"
+    )
+    made = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
+    )
+    assert made.stdout.split() == ["((2,4),3,2):((1,2),16,8)", "((2,4),3,2):((4,1),16,8)"]
 
 
 def test_the_dsl_has_it() -> None:

@@ -38,7 +38,7 @@ def answer(text: str) -> Answer:
         ("with num_stages=2 the kernel's tile has old data in it", "symptom.wrong"),
         ("the loss becomes NaN with our CuTe DSL rmsnorm, all unit tests pass", "symptom.wrong"),
         ("on the 5090 every second element of the tile is zero", "symptom.wrong"),
-        ("is there a way to return zeros from a @cute.jit function?", "topic.jit"),
+        ("is there a way to return zeros from a @cute.jit function?", "question"),
         ("our GEMM is slower than cuBLAS, 310 TFLOPS", "symptom.slow"),
         ("WARNING[Outside]: A tensor operation outside of the loop will not be fused.", "symptom.warning"),
         ("tAsA : ptr[16b](0x0) o ((_8,_1),_4):((_1,_0),_64)", "symptom.layouts"),
@@ -54,16 +54,15 @@ def test_a_symptom_is_told(text: str, entry: str) -> None:
         ("all lanes store to SMEM but one elected lane arrives, racecheck flags RAW hazards", "symptom.race", "that lane's own writes"),
         ("it may overwrite the reduction scratch before all warps finish reading it, incorrect output", "results-differ", "behind its last read"),
         ("deadlock when the load warp waits at NamedBarrier(256, 2) after an early return", "kernel-hangs", "arrive and sync alike"),
-        ("cuda-gdb stops on UTMALDG.2D and the manual speaks of a misaligned access", "topic.tma", "multiple of 16 bytes"),
-        ("copy_if with a predicate is not enough where the tile is smaller than the tiled copy", "topic.tail", "guard them by their coordinate"),
+        ("cuda-gdb stops on UTMALDG.2D and the manual speaks of a misaligned access", "question", "multiple of 16 bytes"),
+        ("copy_if with a predicate is not enough where the tile is smaller than the tiled copy", "question", "each vector has a predicate"),
         ("the predicated copy without ZFILL leaves old values, CP_ASYNC on sm_80", "symptom.wrong", "leaves the destination as it is"),
-        ("why does slicing the result of `tiled_divide` not work like zipped_divide does?", "topic.divide", "((tile, ...), rest, ...)"),
-        ("it takes two minutes to compile this small kernel of ours", "topic.compile-time", "unrolled"),
-        ("the grid swizzle derives bid_m from a group width of 8 that does not divide it", "topic.raster", "every tile once"),
-        ("are A scales row-major in the grouped GEMM with blockwise scaling on Hopper?", "topic.scales", "M-major"),
-        ("how can I catch the compiled kernel and write its cubin into a file?", "topic.jit", "CUTE_DSL_KEEP"),
+        ("why does slicing the result of `tiled_divide` not work like zipped_divide does?", "question", "((tile, ...), rest, ...)"),
+        ("it takes two minutes to compile this small kernel of ours", "question", "unrolled"),
+        ("the grid swizzle derives bid_m from a group width of 8 that does not divide it", "question", "every tile once"),
+        ("are A scales row-major in the grouped GEMM with blockwise scaling on Hopper?", "question", "M-major"),
+        ("how can I catch the compiled kernel and write its cubin into a file?", "question", "CUTE_DSL_KEEP"),
         ("the grouped GEMM works for 3 groups, with 4 groups the result is wrong, why?", "symptom.wrong", "in the wrong place"),
-        ("DeepGEMM emits tcgen05.fence but SM120 does not support this instruction", "topic.support", "the text names DeepGEMM"),
     ],
 )  # fmt: skip
 def test_a_note_or_question_is_told_the_law_of_what_it_is_about(text: str, entry: str, told: str) -> None:
@@ -83,7 +82,7 @@ def test_a_note_or_question_is_told_the_law_of_what_it_is_about(text: str, entry
     ],
 )
 def test_what_a_program_prints_is_no_question(text: str) -> None:
-    assert all(not found.entry.name.startswith("topic.") or not is_prose(text) for found in answers(text))
+    assert all(found.entry.name != "question" or not is_prose(text) for found in answers(text))
     assert not is_prose(text)
 
 
@@ -236,7 +235,7 @@ def test_a_library_that_is_only_compared_with_takes_no_report() -> None:
             "symptom.wrong",
         ),
         ("The cute kernel hangs, and not with an error message.", "kernel-hangs"),
-        ("The swizzle avoids shared memory bank conflicts; how do I make the TMA atom?", "topic.tma"),
+        ("The swizzle avoids shared memory bank conflicts; how do I make the TMA atom?", "question"),
         ("My ldmatrix tile has shared memory bank conflicts, how do I avoid them?", "symptom.conflicts"),
         ("Why does it not hang without the barrier? The kernel hangs with it.", "kernel-hangs"),
     ],
@@ -303,7 +302,7 @@ def test_a_crash_in_the_launcher_is_none_of_the_compiler() -> None:
     ],
 )
 def test_figures_of_a_text_are_compared(text: str, part: str) -> None:
-    assert answers(text)[0].cause.startswith("The text's numbers say: ") and part in answers(text)[0].cause
+    assert part in answers(text)[0].cause
 
 
 @pytest.mark.parametrize(

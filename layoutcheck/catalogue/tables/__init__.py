@@ -50,6 +50,5 @@ MACHINE = of("driver", "cuda_codes", "ptxas", "sanitizers", "profilers")
 ELSEWHERE = of("linking", "elsewhere", "cuda_libraries", "machine_setup", "configure", "packages", "builds")
 NOTHING_WRONG = of("clean")
 SYMPTOMS = of("symptoms")  # looked for where none of ENTRIES answers
-TOPICS = of("topics")  # of texts without an error
 
 ENTRIES = (*CALLS, *DSL, *CPP, *MACHINE, *ELSEWHERE, *NOTHING_WRONG)

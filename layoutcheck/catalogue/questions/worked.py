@@ -1,0 +1,149 @@
+"""What the model works out of the numbers of a question: layouts mode by mode, swizzles by their bits, what one instruction moves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from layoutcheck.algebra import Layout, coalesce
+from layoutcheck.algebra.modes import leaves
+from layoutcheck.catalogue import snippets, spoken, symptoms
+from layoutcheck.catalogue.figures import TYPES
+from layoutcheck.catalogue.questions import fragments
+from layoutcheck.catalogue.questions.asking import Asked
+from layoutcheck.errors import InputError
+from layoutcheck.machine.best_swizzle import best_swizzle
+from layoutcheck.machine.tiles import in_elements, matrix_access
+
+DESCRIBED = " coordinates in "  # of a fact that only says what a layout is
+_MOST = 3
+_PRINTED = re.compile(r"(?i)\b(?:print\w*|mean\w*|layout|read|shape|stride|understand|interpret|notation)\b")
+_TRIPLE = re.compile(
+    r"\b(?:Swizzle|Sw|S) ?< ?(?P<bits>[0-9]) ?, ?(?P<base>[0-9]) ?, ?(?P<shift>[0-9]) ?>|(?i:swizzl\w*)[^.;]{0,60}?\b(?P<b>[0-9])(?:-|, ?| )(?P<m>[0-9])(?:-|,? and |, ?| )(?P<s>[0-9])\b|\b(?P<bb>[0-9])-(?P<mm>[0-9])-(?P<ss>[0-9]) (?i:swizzl)"
+)
+_ASYNC = re.compile(
+    r"(?i)\b(?:cp\.async|cp_async|memcpy_async|CopyG2SOp)\b(?!\.bulk)[^.?]{0,60}?\b(?P<count>[0-9]{1,4})[- ]?(?P<unit>bits?|bytes?|B)\b|\b(?P<other>[0-9]{1,4})[- ]?(?P<of>bits?|bytes?|B)\b[^.?]{0,40}\b(?:cp\.async|cp_async|memcpy_async)\b(?!\.bulk)"
+)
+_TILE = re.compile(r"[(\[][0-9]+ ?,|\b[0-9]+ ?[x×] ?[0-9]+\b")
+_BEFORE = 30  # characters in which a layout of descriptors is called so
+_ROWS = (32, 64, 128)  # bytes
+_WIDTHS = (4, 8, 16)  # bytes of a cp.async [PTX ISA]
+
+
+def told(asked: Asked, text: str, folded: str) -> tuple[str, ...]:
+    """What decides the question, by the model; none where the text has nothing that can be worked out."""
+    subject = asked.subject or asked.prose
+    every = (
+        *fragments.told(subject, folded),
+        *spoken.numbers(folded),
+        *_asynchronous(subject),
+        *_matrices(subject, folded),
+        *_swizzles(subject, folded),
+        *(one for one in snippets.facts(text) if not one.startswith("Swizzle<")),
+    )
+    return tuple(dict.fromkeys(every))[:_MOST]
+
+
+def layouts(subject: str) -> Iterator[str]:
+    """What each layout says that the question itself prints, mode by mode."""
+    if not _PRINTED.search(subject):
+        return
+    for start, text, layout in symptoms.placed(subject):
+        if (
+            layout is not None
+            and layout.is_static
+            and "Iterator" not in subject[max(0, start - _BEFORE) : start]
+        ):
+            yield f"{text} has {_each(layout)}; as a function of one index it is {coalesce(layout)}: {symptoms.described(layout)}"
+
+
+def _each(layout: Layout) -> str:
+    """The top-level modes of a layout, each in words."""
+    told = [f"mode {at} {mode}: {_steps(mode)}" for at, mode in enumerate(layout.modes)]
+    return f"{len(told)} mode{'s' * (len(told) > 1)}: {'; '.join(told)}"
+
+
+def _steps(mode: Layout) -> str:
+    parts = []
+    for one in leaves(mode):
+        if one.extent == 1:
+            parts.append("1 (no step, printed with stride 0)")
+        elif one.stride == 0:
+            parts.append(f"{one.extent} that repeat one element")
+        else:
+            parts.append(
+                f"{one.extent} elements {one.stride} apart"
+                if one.stride != 1
+                else f"{one.extent} adjacent elements"
+            )
+    return " by ".join(parts)
+
+
+def _swizzles(subject: str, folded: str) -> Iterator[str]:
+    """Which bits each swizzle of a question exchanges, in what stands together and how often it repeats."""
+    if "wizzl" not in subject and "S<" not in subject:
+        return
+    told: dict[tuple[int, int, int], None] = {}
+    for one in (*_TRIPLE.finditer(subject), *_TRIPLE.finditer(folded)):
+        groups = [one[name] for name in ("bits", "base", "shift", "b", "m", "s", "bb", "mm", "ss")]
+        bits, base, shift = (int(part) for part in groups if part is not None)
+        if bits and shift >= bits:
+            told.setdefault((bits, base, shift))
+    for bits, base, shift in [*told][:1]:
+        first, count = base + shift, 1 << bits
+        span = f"bits {base} to {base + bits - 1}" if bits > 1 else f"bit {base}"
+        by = f"its bits {first} to {first + bits - 1}" if bits > 1 else f"its bit {first}"
+        yield (
+            f"Swizzle<{bits},{base},{shift}> XORs {span} of an offset with {by}: runs of {1 << base} stay together, "
+            f"{count} such runs change places within each {1 << (base + bits)}, by the number of the group of {1 << first} in which they lie, and all repeats after {1 << (first + bits)}. "
+            f"Of a pointer these are bytes ({_rows(bits, base, shift)}), of a composed layout elements"
+        )
+
+
+def _rows(bits: int, base: int, shift: int) -> str:
+    """What a swizzle of bytes does to rows of as many bytes as its period has of them."""
+    if base != 4 or shift != 3:
+        return f"runs of {1 << base} bytes"
+    return f"the {16 << bits}-byte mode of TMA, wgmma and tcgen05: vectors of 16 bytes, so that the {1 << bits} of a row of {16 << bits} bytes fall on other banks in each of {1 << bits} groups of 128 bytes"
+
+
+def _asynchronous(subject: str) -> Iterator[str]:
+    """Whether a cp.async moves as much as a question asks."""
+    found = _ASYNC.search(subject)
+    if found is None:
+        return
+    count, unit = int(found["count"] or found["other"]), (found["unit"] or found["of"]).lower()
+    size = count / 8 if unit.startswith("bit") else count
+    if size in _WIDTHS:
+        yield f"yes: a cp.async moves {size:g} bytes, if both addresses are multiples of {size:g} (PTX ISA, cp.async)"
+    else:
+        yield f"no: {size:g} bytes are none of the 4, 8 or 16 that one cp.async moves (16 alone with .cg); take a plain load and store, or move more at a time (PTX ISA, cp.async; LC103)"
+
+
+def _matrices(subject: str, folded: str) -> Iterator[str]:
+    """Which swizzle has ldmatrix or stmatrix free of conflicts, by the length of a row, where no tile stands in the text."""
+    named = re.search(r"(?i)\b(?P<way>ld|st)matrix(?:\.\w+)*|\bLDSM\w*|\bSTSM\w*", subject)
+    if (
+        named is None
+        or "wizzl" not in subject
+        or _TILE.search(folded)
+        or next(symptoms.printed(folded), None)
+    ):
+        return
+    types = {TYPES[one][0] for one in TYPES if re.search(rf"(?i)\b{one}\b", subject)} & {8, 16, 32}
+    bits = types.pop() if len(types) == 1 else 16
+    store, turned = (named["way"] or "").lower() == "st", ".trans" in named[0]
+    each = []
+    for row in _ROWS:
+        columns = row * 8 // bits
+        try:
+            access = matrix_access(Layout((64, columns), (columns, 1)), bits, 4, store, turned)
+        except InputError:  # .trans of another width
+            return
+        found = best_swizzle(Layout((64, columns), (columns, 1)), bits, [access], allow=("swizzle",)).swizzle
+        if found:
+            inside = in_elements(found, bits)
+            each.append(
+                f"rows of {row} bytes ({columns} elements) S<{found.bits},{found.base},{found.shift}> in bytes, <{inside.bits},{inside.base},{inside.shift}> in elements of {bits} bits"
+            )
+    yield f"free of bank conflicts for {named[0]}: {'; '.join(each)}. What counts is the row of adjacent elements in shared memory: .trans reads the same 16-byte rows and takes the same swizzle (bank model, LC301; `layoutcheck banks LAYOUT --access {'st' if store else 'ld'}matrix.x4{'.trans' * turned}`)"

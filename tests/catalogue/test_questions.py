@@ -1,0 +1,105 @@
+# ruff: noqa: E501 (texts as people write them)
+"""Questions that state no error: what the model works out, which passage answers, and when nothing does."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.algebra import parse_layout
+from layoutcheck.catalogue import answers, questions
+from layoutcheck.catalogue.questions import asking, passages
+from layoutcheck.errors import InputError
+from layoutcheck.machine.dtypes import dtype
+from layoutcheck.operands.atoms import MmaAtom
+from layoutcheck.sources.diagnostics import read_errors
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("what is the swizzle for ldmatrix.trans", ("64 bytes (32 elements) S<2,4,3>", "128 bytes (64 elements) S<3,4,3> in bytes, <3,3,3>")),
+        ("which thread holds which element of the m16n8k16 accumulator", ("4 values in 4 registers", "n = 2 (l % 4) + v % 2", "((4,8),(2,2)):((32,1),(16,8))")),
+        ("why has operand A of mma.sync m16n8k32 int8 4 registers a lane?", ("16 values in 4 registers",)),
+        ("does cp.async support 2 bytes", ("no: 2 bytes", "4, 8 or 16")),
+        ("does cp.async support 64 bits?", ("yes: a cp.async moves 8 bytes",)),
+        ("Why Does CUTLASS Use 3-4-3 Swizzle?", ("XORs bits 4 to 6 of an offset with its bits 7 to 9", "repeats after 1024")),
+        ("why is my layout printed as ((8,1),4):((1,0),8)", ("8 adjacent elements by 1", "as a function of one index it is 32:1")),
+        ("I have a (64,32):(32,1) fp16 tile and read it by ldmatrix.trans; which swizzle is free of bank conflicts?", ("S<2,4,3> on the pointer",)),
+        ("what does make_fragment_like do", ("((1,2),16,8)",)),
+        ("difference of tile_to_shape and logical_divide", ("repeats the atom until the shape is filled", "logical_divide")),
+        ("what alignment does TMA need?", ("a shared address of 128",)),
+        ("how many bytes can a box have", ("each of its extents is 1 to 256",)),
+        ("[QST]What is the meaning of stride in DescriptorIterator?\ntCrA: GMMA::DescriptorIterator o (_1,_2):(_0,_1024)\nI'm unclear about it.", ("what the strides of a descriptor iterator count",)),
+        ("[QST] PermuationsMNK in TiledMMA\nCould you please explain in what sense PermutationMNK is a permutation?", ("repeats the atom in values of the same warps",)),
+        ("[QST] How to skip a TMA copy\nI want to skip some TMA copy in runtime. Any suggestions for me?", ("still has to complete the stage's full barrier",)),
+        ("layoutcheck says LC501 in my kernel but results are right; is this alarm real?", ("Right results prove nothing", "layoutcheck confirm --order")),
+        ("In my kernel M*lda overflows int32 for large matrices. What should I do?", ("wraps beyond 2^31",)),
+        ("[DOC]How to understand Swizzle in CuTe\nIt appears that BBits, MBase, and SShift can have different values.", ("XORs B bits of the offset",)),
+        ("Why do I need fence.proxy.async before a TMA store? I already have a __syncthreads after writing to shared memory.", ("fence.proxy.async",)),
+    ],
+)  # fmt: skip
+def test_a_question_is_answered_by_its_subject(text: str, parts: tuple[str, ...]) -> None:
+    (answer,) = answers(text)
+    assert answer.entry.name == "question"
+    said = " ".join((answer.cause, *answer.facts, answer.remedy))
+    assert all(part in said for part in parts), said
+    assert len(answer.facts) <= 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Warp Group MMA vs Warp MMA\nwhy do warp group MMA have higher performance than warp mma? since each warp has its own independent scheduler, how does all 4 warps within an SM doing a 'group' mma make it faster?",
+        "[QST] `tcgen05.mma.ws`\nWhat are the use cases for `tcgen05.mma.ws`? Is there a reason why Cutlass doesn't use this instruction?",
+        "what is the best recipe for bread?",
+    ],
+)  # fmt: skip
+def test_what_no_page_speaks_of_is_not_answered(text: str) -> None:
+    """A word in passing chooses no passage."""
+    assert answers(text) == []
+    with pytest.raises(InputError):
+        read_errors(text)
+
+
+@pytest.mark.parametrize("letter", "ABC")
+def test_the_formula_of_a_fragment_is_the_layout(letter: str) -> None:
+    """The words that are told, evaluated for every lane and value, name the places of the thread-value layout."""
+    types = (dtype("f16"), dtype("f16"), dtype("f32"))
+    atom = MmaAtom("warp", (16, 8, 16), types)
+    said = questions.fragments._said(atom, letter)
+    down, along = (part.replace("/ ", "// ") for part in _formulas(said))
+    layout, rows = (
+        parse_layout(said.partition("as CuTe prints it ")[2].partition(", (thread")[0]),
+        atom.extents(letter)[0],
+    )
+    count = rows * atom.extents(letter)[1] // 32
+    for lane in range(32):
+        for value in range(count):
+            names = {"l": lane, "v": value}
+            place = eval(down, names) + rows * eval(along, names)
+            assert place == layout(lane + 32 * value)
+
+
+def _formulas(said: str) -> tuple[str, str]:
+    """The two formulas, as Python writes them."""
+    told = said.partition("is the element ")[2].partition(" (/ without")[0]
+    first, second = (one.partition(" = ")[2] for one in told.split(", "))
+    plain = [
+        one.replace("8 (", "8 * (").replace("2 (", "2 * (").replace("/ 8 * (", "/ 8 * (")
+        for one in (first, second)
+    ]
+    return plain[0], plain[1]
+
+
+def test_title_questions_and_code_are_told_apart() -> None:
+    asked = asking.read(
+        "[QST] How does X work?\n```\nauto a = b;\n```\nI use it in a loop. Why does it copy? Thanks!"
+    )
+    assert asked.title == "How does X work?" and asked.asking == ("Why does it copy?",)
+    assert asked.prose == "I use it in a loop." and "auto a" in asked.code
+
+
+def test_every_kind_of_document_has_passages() -> None:
+    sources = [one.source for one in passages.passages()]
+    assert sum(one.startswith("docs/guides/") for one in sources) > 20
+    assert {"LC231", "layoutcheck.tile_to_shape", "CUTLASS, 0t_mma_atom.md"} <= set(sources)
