@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import partial
 
 from layoutcheck.errors import InputError
+from layoutcheck.machine.mma import LETTERS
 from layoutcheck.operands.answers import NAMES, MmaReport, OperandAnswer, check_mma
-from layoutcheck.operands.atoms import LETTERS
 from layoutcheck.operands.check import WARP, Filling, Operand, Product, products
 from layoutcheck.operands.fragments import TiledMma
 from layoutcheck.operands.rules import lc601_operand_order as lc601

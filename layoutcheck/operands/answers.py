@@ -22,8 +22,8 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.display import Text
 from layoutcheck.errors import InputError, said_of
 from layoutcheck.machine.canonical import Canonical, canonical
+from layoutcheck.machine.mma import LETTERS
 from layoutcheck.machine.pointers import parse_tile
-from layoutcheck.operands.atoms import LETTERS
 from layoutcheck.operands.fragments import Ints, TiledMma, one_order
 from layoutcheck.operands.given import Held, Unfit, held
 from layoutcheck.operands.naming import read_mma

@@ -21,7 +21,7 @@ from layoutcheck.algebra.notation import parse_layout, parse_tiler
 from layoutcheck.copies.offsets import offsets_at, size
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import MAX_BLOCK_THREADS
-from layoutcheck.operands.atoms import MmaAtom, printed_atom
+from layoutcheck.machine.mma import MmaAtom, printed_atom
 
 Ints = NDArray[np.int64]
 ONE = Layout((1, 1, 1), (0, 0, 0))

@@ -20,8 +20,8 @@ from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.algebra.notation import parse_layout, parse_tree
 from layoutcheck.errors import InputError, said_of
 from layoutcheck.machine.dtypes import DType, dtype
+from layoutcheck.machine.mma import MmaAtom, checked
 from layoutcheck.numerics.names import instruction
-from layoutcheck.operands.atoms import MmaAtom, checked
 from layoutcheck.operands.fragments import ONE, TiledMma, made, tiled_mma
 from layoutcheck.syntax import words_of
 

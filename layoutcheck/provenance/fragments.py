@@ -18,7 +18,7 @@ from layoutcheck.atoms.tmem.execution import rectangle
 from layoutcheck.copies.lanes import offsets_of_lanes
 from layoutcheck.copies.offsets import offsets_at
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.operands.atoms import register_values
+from layoutcheck.machine.mma import register_values
 from layoutcheck.provenance.refs import Array
 
 LANES = 32

@@ -10,7 +10,7 @@ from layoutcheck.catalogue import answers, questions
 from layoutcheck.catalogue.questions import asking, passages
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.operands.atoms import MmaAtom
+from layoutcheck.machine.mma import MmaAtom
 from layoutcheck.sources.diagnostics import read_errors
 
 

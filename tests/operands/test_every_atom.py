@@ -15,7 +15,7 @@ import pytest
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.copies.offsets import offsets_at, size
 from layoutcheck.errors import InputError
-from layoutcheck.operands.atoms import printed_atom
+from layoutcheck.machine.mma import printed_atom
 from layoutcheck.operands.fragments import tiled_mma
 
 # Kinds of the DSL 4.8.1, which has no type for its warp.MmaF16BF16SparseOp.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.errors import InputError
-from layoutcheck.operands.atoms import LANES, MmaAtom, checked
+from layoutcheck.machine.mma import LANES, MmaAtom, checked
 
 _PTX = re.compile(
     r"(?i)\b(?P<warpgroup>wgmma\S*?\.|mma\.sync\S*?\.)?m(?P<m>16|64)n(?P<n>[0-9]{1,3})k(?P<k>[0-9]{1,3})\b"

@@ -17,13 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import layoutcheck
 from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.catalogue.law import Law
 from layoutcheck.catalogue.questions.asking import Asked
 from layoutcheck.catalogue.tables.laws import LAWS
 
-_ROOT = Path(layoutcheck.__file__).parent
+_ROOT = Path(__file__).parents[2]
 _GUIDES = _ROOT / "guides", _ROOT.parent / "docs" / "guides"  # of a wheel, of a checkout
 _LEFT_OUT = ("ci",)  # a guide that is about no fact of layouts
 _RULES = "rules", "order/rules", "operands/rules"
