@@ -295,7 +295,7 @@ def _weights(text: str, index: _Index) -> dict[str, float]:
     found: dict[str, float] = {}
     often: Counter[str] = Counter()
     for token in _TOKEN.findall(_FILES.sub(" ", text)):
-        if token.lower() in _COMMON or token.isdigit() or len(token) == 1:
+        if token.lower() in _COMMON or not token.strip("0123456789") or len(token) == 1:
             continue
         named = (
             len(token) >= _SHORTEST and _IDENTIFIER.search(token) is not None and token.lower() not in TYPES
