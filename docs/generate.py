@@ -1,7 +1,7 @@
 """Write what is generated: `PYTHONPATH=. python docs/generate.py`. The tests check that it is up to date.
 
-The README's block, docs/rules/ from the rules, reference pages from the program, result pages from
-docs/evidence/, and the output of every example on every page.
+The README's block, heading and example of each page of docs/rules/, reference pages from the program, result
+pages from docs/evidence/, and the output of every example on every page.
 """
 
 from __future__ import annotations

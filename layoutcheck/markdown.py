@@ -1,15 +1,17 @@
-"""The rules of a package, and the page of one: as `layoutcheck rule` prints it, and docs/rules/ keeps it."""
+"""The rules of a package, and the page of one: docs/rules/ keeps it, and `layoutcheck rule` prints it."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import shlex
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 
 @cache
@@ -26,83 +28,64 @@ def rules_in(package: str) -> dict[str, Any]:
     return {rule.code: rule for rule in found}
 
 
-_SILENCED = "## How to silence it"
+_ROOT = Path(__file__).parent
+_PAGES = _ROOT / "pages", _ROOT.parent / "docs" / "rules"  # of a wheel, of a checkout
+_MADE = re.compile(r"^## (?:What no byte shows|Example)$", re.MULTILINE)  # sections that a rule's fields make
 
 
-class Heading(NamedTuple):
-    """What a rule's documentation begins with, `CODE name: summary`, and the sections after it."""
-
-    code: str
-    name: str
-    summary: str
-    doc: str
+def page_file(code: str) -> str:
+    """The page of a rule as docs/rules keeps it."""
+    folder = next(one for one in _PAGES if one.is_dir())
+    return (folder / f"{code.lower()}.md").read_text(encoding="utf-8")
 
 
-def heading(module_doc: str | None, when: str = "", traced: bool = True) -> Heading:
-    """The parts of a rule's documentation, its module's docstring, and how its findings are silenced.
-
-    `when` says when that is meant, if the documentation does not. Of a rule that is not `traced` only `lint`
-    tells. A section that names a setting says it all.
-    """
-    first, _, body = (module_doc or "").strip().partition("\n")
-    label, _, summary = first.partition(": ")
-    code, _, name = label.partition(" ")
-    doc, _, own = body.strip().partition(_SILENCED)
-    if "[tool.layoutcheck]" in own:
-        return Heading(code, name, summary, body.strip())
-    how = f"""For `lint` and `ci`: `# layoutcheck: ignore[{code}] reason` at the line that the finding names,
-or `ignore = ["{code}"]` in `[tool.layoutcheck]`."""
-    if traced:
-        how += f"""
-In a test that compiles it on purpose: `@pytest.mark.layoutcheck_allow("{code}", reason="...")`.
-`explain`, `check` and `trace` leave no finding out."""
-    said = "\n\n".join(filter(None, (own.strip() or when, how)))
-    return Heading(code, name, summary, f"{doc.strip()}\n\n{_SILENCED}\n\n{said}")
-
-
-def page(code: str, name: str, severity: str, summary: str, doc: str, flagged: str, clean: str) -> str:
-    """Markdown; `doc` has the rule's sections, `flagged` and `clean` are command lines."""
-    blocks = (f"```console\n$ {line}\n```" for line in (flagged, clean))
-    return _page(code, name, severity, summary, doc, *blocks)
-
-
-def _page(code: str, name: str, severity: str, summary: str, doc: str, *blocks: str) -> str:
-    """Markdown of a rule; the blocks are what it flags and what it does not, or none."""
-    text = f"# {code} {name}\n\n{summary[0].upper()}{summary[1:]}\n\nSeverity: **{severity}**\n\n{doc}\n"
-    if not blocks:
-        return text
-    flagged, clean = blocks
-    return f"{text}\n## Example\n\nFlagged:\n\n{flagged}\n\nClean:\n\n{clean}\n"
-
-
-class Example(NamedTuple):
-    """Two small files: one that a rule flags, one that it leaves alone."""
-
-    flagged: str
-    clean: str
+@cache
+def _written(code: str) -> str:
+    """What follows the summary and the severity."""
+    text = page_file(code)
+    return text[text.index("## What it means") :].strip()
 
 
 @dataclass(frozen=True, slots=True)
-class PageRule:
-    """A rule about a program: a code with its page, whose example is source."""
+class Page:
+    """A rule's code, severity and words: of its module's docstring, and of its file in docs/rules.
+
+    The file has the sections `## What it means`, `## Why` (with the source of each fact), `## How to fix it`,
+    `## How to silence it`; what stands above them is made of these fields.
+    """
 
     code: str
     name: str
     severity: str
     summary: str
-    doc: str
-    example: Example | None
+
+    @property
+    def doc(self) -> str:
+        """The written sections, without an example."""
+        return _MADE.split(_written(self.code))[0].strip()
 
     def page(self) -> str:
         """The rule's page, in Markdown."""
-        blocks = (f"```python\n{part.strip(chr(10))}\n```" for part in self.example or ())
-        return _page(self.code, self.name, self.severity, self.summary, self.doc, *blocks)
+        return self._headed(_written(self.code))
+
+    def _headed(self, sections: str) -> str:
+        summary = f"{self.summary[0].upper()}{self.summary[1:]}"
+        return f"# {self.code} {self.name}\n\n{summary}\n\nSeverity: **{self.severity}**\n\n{sections}\n"
+
+    def with_commands(self, flagged: str, clean: str, more: str = "") -> str:
+        """The page with a section of its own, and with command lines as its example."""
+        shown = (
+            f"{title}:\n\n```console\n$ {line}\n```"
+            for title, line in (("Flagged", flagged), ("Clean", clean))
+        )
+        return self._headed("\n\n".join(filter(None, (self.doc, more, "## Example", *shown))))
 
 
-def page_rule(module_doc: str | None, severity: str, flagged: str, clean: str) -> PageRule:
-    """The rule whose code, name, summary and documentation are in its module's docstring."""
-    code, name, summary, doc = heading(module_doc)
-    return PageRule(code, name, severity, summary, doc, Example(flagged, clean))
+def heading(line: str | None, severity: str) -> tuple[str, str, str, str]:
+    """The fields of a `Page`, by a line `CODE name: summary`."""
+    label, _, summary = (line or "").strip().partition(": ")
+    code, _, name = label.partition(" ")
+    return code, name, severity, summary
 
 
 def wrapped(text: str, width: int) -> str:

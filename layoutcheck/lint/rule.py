@@ -1,4 +1,4 @@
-"""`SourceRule`: a rule about source text; its module's docstring is its page, as with rules about copies."""
+"""`SourceRule`: a rule about source text; its page is in docs/rules, as with rules about copies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from layoutcheck.lint.finding import Edit, LintFinding
 from layoutcheck.lint.source import Source
-from layoutcheck.markdown import Example, PageRule, heading
+from layoutcheck.markdown import Page, heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceRule(PageRule):
+class SourceRule(Page):
     """`find` yields the rule's hits in a module; None for a rule that speaks of files or cases as a whole.
 
     `needs` are calls, by the last part of their name, without one of which the rule has nothing to look at.
@@ -59,14 +59,6 @@ def make_rule(
     severity: str,
     find: Callable[[Source], Iterator[Hit]] | None = None,
     needs: tuple[str, ...] = (),
-    program: str = "",
-    *example: str,
 ) -> SourceRule:
-    """The rule whose code, name, summary and documentation are in its module's docstring.
-
-    `example`: a word of the program, what stands for it where the rule flags it, and where it does not.
-    """
-    code, name, summary, doc = heading(module_doc, traced=False)
-    word, *both = example or ("",)
-    shown = Example(*(program.replace(word, one) for one in both)) if both else None
-    return SourceRule(code, name, severity, summary, doc, shown, find, frozenset(needs))
+    """The rule whose code, name and summary are its module's docstring."""
+    return SourceRule(*heading(module_doc, severity), find, frozenset(needs))

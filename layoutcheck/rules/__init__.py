@@ -1,7 +1,7 @@
 """The rules: each says when a copy is rejected, wrong, slow or unknown, and why.
 
-One rule a file, named `lcNNN_name.py`; the file's docstring is the rule's documentation. A name that begins
-with a family of atoms (`lc230_tma_base`) says that the rule speaks of no other: it is not even loaded for them.
+One rule a file, named `lcNNN_name.py`; docs/rules has its page. A name that begins with a family of
+atoms (`lc230_tma_base`) says that the rule speaks of no other: it is not even loaded for them.
 """
 
 from __future__ import annotations

@@ -1,22 +1,4 @@
-"""LC100 refused: the compiler refuses the copy with a message that no other rule explains.
-
-## What it means
-
-The report shows the verifier's own message. This rule applies only when none of LC101 to LC191
-does: for example, an alignment or stride test fails although the values are adjacent, or a pointer
-type cannot be built.
-
-## Why
-
-Measured on the DSL. Universal and g2r/r2g/s2r/r2s atoms test contiguity as "the product of the strides
-is 1" over the *whole* view, trailing modes included: V = (4), rest 1 with stride 0 fails where (4) alone
-passes.
-
-## How to fix it
-
-Write the views without modes of extent 1 and stride 0 behind V, or as the DSL partitions them:
-`((4,1),...):((1,0),...)`.
-"""
+"""LC100 refused: the compiler refuses the copy with a message that no other rule explains."""
 
 from __future__ import annotations
 

@@ -1,29 +1,4 @@
-"""LC101 unproved-alignment: the compiler cannot prove the alignment that the copy's width needs.
-
-## What it means
-
-An instruction of `w` bytes needs addresses that are multiples of `w`. The compiler judges the *base
-pointer* of each view: `align<N>` in its type, which is the gcd of the tensor's own alignment and of
-every offset added since (a slice, a tile, a thread's partition). If `N` is not a multiple of the
-width, the compiler refuses the copy: "src ptr alignment (16 bits) does not meet requirement (128
-bits) of atom".
-
-The address really is not aligned (a row pitch of 9 elements), or it is aligned and the types do not say so.
-The types lose it at a pointer without `assumed_align`, at a run-time stride without a divisor, and in an
-offset computed in `Int32` arithmetic.
-
-## Why
-
-PTX ISA, "Addresses as Operands": an access must be naturally aligned, a vector to its whole size. The
-compiler's inference, measured on the DSL: `align(result) = gcd(align(base), bytes of each offset
-term)`; a term with a run-time coordinate counts with its stride times the coordinate's known divisor.
-
-## How to fix it
-
-If the address is aligned, state the missing fact: `assumed_align=16` on the tensor, `divby=8` on
-the stride that the report names, or a static layout. If it is not, copy fewer bits at a time, or
-pad the pitch.
-"""
+"""LC101 unproved-alignment: the compiler cannot prove the alignment that the copy's width needs."""
 
 from __future__ import annotations
 

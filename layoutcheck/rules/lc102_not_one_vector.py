@@ -1,27 +1,4 @@
-"""LC102 not-one-vector: the values of one instruction are not adjacent on both sides, so no vector can move them.
-
-## What it means
-
-One copy instruction moves `w` adjacent bytes to `w` adjacent bytes. The first `w` bytes' worth of values
-in the V mode (mode 0 of the views) must therefore have stride 1 in the source *and* in the destination.
-A transposed view has stride 1 along another mode on each side, and no alignment promise can change that.
-
-The compiler names this in its own words for some atoms ("cannot vectorize copy to 8 elements (static
-strides must be 1)") and hides it behind an alignment complaint for others: `cp.async` never looks at the
-strides of V. It only notices that a thread's base address is not aligned (NVIDIA/cutlass#2320).
-
-## Why
-
-PTX ISA: `ld`/`st` with `.v2`/`.v4`, and `cp.async`, address one contiguous run of bytes. Measured on the DSL:
-universal and g2r/r2g/s2r/r2s atoms require the composition of the flattened view with `n:1` to
-have strides of product 1 on both sides; `cp.async`, `ldmatrix` and `stmatrix` have no such check.
-
-## How to fix it
-
-Give both sides the same fastest mode (`match-layout`), and transpose where the data is next read
-(`transpose-in-ldmatrix`), or copy element by element on one side (`narrow-copy`, `copy-elements`,
-`stage-through-registers`).
-"""
+"""LC102 not-one-vector: the values of one instruction are not adjacent on both sides, so no vector can move them."""
 
 from __future__ import annotations
 

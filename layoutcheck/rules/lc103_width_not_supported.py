@@ -1,21 +1,4 @@
-"""LC103 width-not-supported: the atom has no instruction of this width.
-
-## What it means
-
-`cp.async` moves 4, 8 or 16 bytes (16 only with `LoadCacheMode.GLOBAL`). `CopyUniversalOp` takes powers of
-two of at least 8 bits and at least one element. `CopyG2ROp`, `CopyR2GOp`, `CopyS2ROp` and `CopyR2SOp` also
-take a multiple of the element. The compiler refuses any other `num_bits_per_copy`.
-
-## Why
-
-PTX ISA, cp.async: "cp-size can only be 4, 8 and 16", and `.cg` only 16. The other limits are the DSL's
-own type checks (measured).
-
-## How to fix it
-
-Use a width the atom has. A `cp.async` of elements narrower than 4 bytes must move several of them
-at once; if they are not adjacent, copy through registers.
-"""
+"""LC103 width-not-supported: the atom has no instruction of this width."""
 
 from __future__ import annotations
 

@@ -1,22 +1,4 @@
-"""LC104 memory-space: the atom does not move data between these memory spaces.
-
-## What it means
-
-`cp.async` copies from global to shared memory only; `ldmatrix` from shared memory to registers;
-`CopyUniversalOp` between any two spaces except tensor memory. A pointer that lost its memory space
-prints as `generic` (or without a space), and `cp.async` refuses that too.
-
-## Why
-
-PTX ISA: `cp.async.ca.shared.global`, `ldmatrix...shared`, `stmatrix...shared` name their spaces. The
-verifier checks them (measured).
-
-## How to fix it
-
-Swap the operands if they are the wrong way round. Use the atom made for the two spaces. If a
-pointer lost its space, build it with
-`make_ptr(dtype, address, AddressSpace.gmem, assumed_align=16)`.
-"""
+"""LC104 memory-space: the atom does not move data between these memory spaces."""
 
 from __future__ import annotations
 

@@ -1,20 +1,4 @@
-"""LC105 shape-mismatch: source and destination do not have the same static shape.
-
-## What it means
-
-`cute.copy` needs views of equal rank, static extents everywhere, and equal sizes mode by mode. In a
-V mode `((atom, rest), ...)` the compiler compares only the rest.
-
-## Why
-
-Checked by the DSL in Python and by the MLIR verifier (measured): "`src.rank() = a` !=
-`dst.rank() = b`", "expects src and dst to have static shape", "expects same size in rank 0 ...".
-
-## How to fix it
-
-Partition both tensors with the same tiled copy, tile them alike first (`local_tile`), and make loop
-extents static or iterate over the dynamic mode yourself.
-"""
+"""LC105 shape-mismatch: source and destination do not have the same static shape."""
 
 from __future__ import annotations
 

@@ -1,20 +1,4 @@
-"""LC106 element-width: the element types of the two sides differ in width, or the atom cannot hold them.
-
-## What it means
-
-A copy moves bits; it converts nothing. Both tensors must have elements of the same width, and 6-bit
-elements cannot be vectorised at all.
-
-## Why
-
-Checked in Python (`cute.copy`) and by the verifier: "src and dst need to have the same element size",
-"doesn't support npow2 sub-byte type" (measured).
-
-## How to fix it
-
-Load in the source's type, convert in registers (`fragment.load().to(dtype)`), then store in the
-destination's; to copy raw bits between types of equal total size, `recast_tensor` one side first.
-"""
+"""LC106 element-width: the element types of the two sides differ in width, or the atom cannot hold them."""
 
 from __future__ import annotations
 

@@ -1,22 +1,4 @@
-"""LC107 predicate-shape: the predicate does not fit the copy.
-
-## What it means
-
-`pred` has one entry for each *atom*, not for each element. With a V mode of `(atom, rest)`, mode 0 of
-`pred` has the size of the rest. Its other modes have the sizes of the source's modes. It is in registers,
-shared or global memory.
-
-## Why
-
-The verifier: "expects pred to have compatible shape with: ...", "expects pred's address space to be ..."
-(measured).
-
-## How to fix it
-
-Build it from the partitioned coordinate tensor:
-`make_rmem_tensor((size(t, mode=[0, 1]), size(t, mode=[1]), ...), Boolean)`, one entry for each rest
-value.
-"""
+"""LC107 predicate-shape: the predicate does not fit the copy."""
 
 from __future__ import annotations
 

@@ -1,25 +1,4 @@
-"""LC108 not-on-this-arch: the target architecture does not have this instruction.
-
-## What it means
-
-`cp.async` needs sm_80, `ldmatrix` sm_75, `stmatrix` sm_90, bulk and tensor (TMA) copies sm_90. The 8-, 6- and 4-bit
-forms of `ldmatrix` and `stmatrix` need a Blackwell target with a suffix: sm_100a, sm_103a, sm_110a, sm_120a or
-their `f` targets. `tcgen05` exists in the sm_100 and sm_110 families, not in sm_120, and under suffixed targets only.
-
-## Why
-
-PTX ISA, "Target ISA Notes" of each instruction; ptxas 13.0 asked for each instruction and target says the same
-(`docs/evidence/arch.json`). The DSL checks some operations when they are made ("expects arch to be one of
-...") and others never, so that ptxas is the first to reject them.
-
-## How to fix it
-
-Choose an atom that the target has; the report names the first architecture that has this one.
-
-## How to silence it
-
-Check for the architecture you build for: `--arch sm_90a`.
-"""
+"""LC108 not-on-this-arch: the target architecture does not have this instruction."""
 
 from __future__ import annotations
 

@@ -1,22 +1,4 @@
-"""LC110 bulk-size: the two layouts share no contiguous run of bytes of the size that the bulk copy moves.
-
-## What it means
-
-A bulk copy moves one run of bytes: at least 16, and a multiple of 16. Its width must divide the run
-that is contiguous in *both* layouts from their first element on. The compiler refuses strided,
-transposed or too short tensors, and runs of 12 elements of 2 bytes.
-
-## Why
-
-PTX ISA, cp.async.bulk: the size is a multiple of 16. The DSL compares the width with the common run of the
-whole layouts, rest modes included, in bits of the atom's element type (measured).
-
-## How to fix it
-
-Give both sides the same order, pad rows to 16 bytes, or copy with ordinary instructions
-(`cute.autovec_copy`). A tile whose rows are not adjacent takes one bulk copy for each row: keep the
-row in mode 0.
-"""
+"""LC110 bulk-size: the two layouts share no contiguous run of bytes of the size that the bulk copy moves."""
 
 from __future__ import annotations
 

@@ -1,30 +1,4 @@
-"""LC113 tma-tile: the shared layout, the tiler and the tensors of a TMA copy do not match.
-
-## What it means
-
-`make_tiled_tma_atom` needs a shared layout with one mode for each mode of the tiler (and optionally
-one for stages) of the same size; `tma_partition` needs a shared tensor of the tile's size. For
-im2col, `make_im2col_tma_atom` has three demands. The shared layout is composed with a swizzle
-(`S<0,4,3>`, the identity, is enough) and is a run of at most 256 channels followed by a run of at
-most 1024 pixels. Along each dimension the filter has at least one tap and at least one position in
-the tensor. Each tile holds whole taps, or a part of one tap. `cute.copy` takes a shared tensor whose
-modes behind V have strides of whole 16 bytes; one whose tile was never grouped into V does not have them.
-
-## Why
-
-The DSL: an assertion on the ranks, and the errors "expected top-level shape equivalence between the
-SMEM layout and the CTA V-map" and "expects smem and gmem have the same size in the first rank"; of im2col
-"failed to compute a non-empty im2col TMA G-basis", "expects positive shape mode", "must be CuTe composed layout
-type", "failed to perform a valid division" and "unable to partition input tensors for TMA"; of `cute.copy`
-"shared-memory operand stride at mode 1 leaf 0 is 16 bits, not a multiple of the required 128-bit TMA smem alignment"
-(measured).
-
-## How to fix it
-
-Give the shared layout the tiler's shape, with any nesting inside each mode:
-`cute.tile_to_shape(atom, tiler, order)`. Partition one stage at a time. Give `tma_partition` both tensors with
-the tile's modes grouped, `cute.group_modes(tensor, 0, 2)`, and copy what it returns.
-"""
+"""LC113 tma-tile: the shared layout, the tiler and the tensors of a TMA copy do not match."""
 
 from __future__ import annotations
 

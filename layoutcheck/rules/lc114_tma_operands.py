@@ -1,20 +1,4 @@
-"""LC114 tma-operands: the operands of a TMA copy are not a coordinate tensor and a tensor in shared memory.
-
-## What it means
-
-A TMA load takes a tensor of coordinates (the second result of `make_tiled_tma_atom`, tiled and
-partitioned) and writes shared memory; a store reads shared memory and takes coordinates. The global
-tensor itself is not an operand of `cute.copy`.
-
-## Why
-
-The DSL: "src and dst need be CoordTensorType and CuteMemRefType" (measured).
-
-## How to fix it
-
-Partition the tensor that `make_tiled_tma_atom` returns, not the global tensor, and check the
-direction of the atom.
-"""
+"""LC114 tma-operands: the operands of a TMA copy are not a coordinate tensor and a tensor in shared memory."""
 
 from __future__ import annotations
 

@@ -1,23 +1,4 @@
-"""LC115 tma-index-tensor: a tensor of a gather4 or scatter4 does not have two modes, or there are too few indices.
-
-## What it means
-
-For these two operations `make_tiled_tma_atom` needs a global tensor and an index tensor of two
-modes each, at least four distinct indices, and modes that give a tensor map of two dimensions.
-`cute.copy` needs an index tensor in addition to the coordinates.
-
-## Why
-
-The DSL: "gmem_coord_layout must be 2D", "gather mode size must be at least 4", "only expects TMA G-basis with
-rank 2" and their like (measured). The instructions exist for two dimensions only (PTX ISA, "tile::scatter4 and
-tile::gather4 modes").
-
-## How to fix it
-
-Pass a tensor of rows and columns, and the index tensor `cute.make_layout((R, C), stride=(1, 0))`.
-If the rows of a narrow tensor follow each other without a gap, they become one dimension: pad the
-pitch, or copy the tile as it is.
-"""
+"""LC115 tma-index-tensor: a tensor of a gather4 or scatter4 does not have two modes, or there are too few indices."""
 
 from __future__ import annotations
 

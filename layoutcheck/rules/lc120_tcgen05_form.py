@@ -1,18 +1,4 @@
-"""LC120 tcgen05-form: there is no tcgen05 instruction of this shape and repetition.
-
-## What it means
-
-`tcgen05.ld` and `st` exist as 32x32b and 16x32bx2 up to x128, 16x64b up to x128, 16x128b up to x64 and 16x256b up to
-x32; `tcgen05.cp` as 128x256b, 128x128b, 4x256b, 64x128b with a `.warpx2` broadcast and 32x128b with `.warpx4`.
-
-## Why
-
-PTX ISA, tcgen05.ld and tcgen05.cp. The DSL's types refuse all others (measured).
-
-## How to fix it
-
-Choose a shape and repetition from the list; a larger copy is several instructions.
-"""
+"""LC120 tcgen05-form: there is no tcgen05 instruction of this shape and repetition."""
 
 from __future__ import annotations
 

@@ -1,20 +1,4 @@
-"""LC121 tmem-alignment: the base address in tensor memory is not known to be an even column.
-
-## What it means
-
-The shapes 16x64b, 16x128b and 16x256b, and every packing form, need a base that is a multiple of
-two columns, 8 bytes. The compiler refuses a pointer with a smaller `align<>`, whatever its value at
-run time.
-
-## Why
-
-Measured on the DSL: "require tmem memref aligned at 2 cols (8B) at least, but got tmem align 1 bytes". A base from
-`retrieve_tmem_ptr` is typed `align<16>` by default; tensors made by hand lose it.
-
-## How to fix it
-
-State the alignment where the pointer is made: `cute.make_ptr(dtype, address, AddressSpace.tmem, assumed_align=16)`.
-"""
+"""LC121 tmem-alignment: the base address in tensor memory is not known to be an even column."""
 
 from __future__ import annotations
 

@@ -1,19 +1,4 @@
-"""LC122 operand-kind: the atom takes a descriptor where a tensor is given, or a tensor where a descriptor is given.
-
-## What it means
-
-`tcgen05.cp` reads shared memory through matrix descriptors and takes a view of them as its source;
-every other atom takes a tensor in memory.
-
-## Why
-
-PTX ISA, tcgen05.cp: the source operand is `s-desc`. The verifier checks it (measured: "Expect srcView be a
-smemDescView", "src and dst need be CuteMemRefType").
-
-## How to fix it
-
-`tcgen05.get_s2t_smem_desc_tensor(atom, thr.partition_S(smem))` makes the descriptor view.
-"""
+"""LC122 operand-kind: the atom takes a descriptor where a tensor is given, or a tensor where a descriptor is given."""
 
 from __future__ import annotations
 

@@ -1,26 +1,4 @@
-"""LC200 machine-disagrees: the compiler accepts the copy, but the emitted instructions do not do what the layouts say.
-
-## What it means
-
-The bytes that the emitted instructions move differ from the bytes that the layouts ask for. This
-rule applies when no more specific rule explains the cause; its evidence names the first byte that
-differs.
-
-## Why
-
-The compiler does not compare the addresses of the two sides or their order: it checks pointer
-alignment and, for some atoms, strides (measured). `execution` follows the instructions
-that it emits.
-
-## How to fix it
-
-Compare the asked and the used addresses in the evidence, and make the first mode of both views one
-contiguous vector of the atom's width.
-
-## How to silence it
-
-Silence the line only if nothing reads the destination bytes that the report names.
-"""
+"""LC200 machine-disagrees: the compiler accepts the copy, but the emitted instructions do not do what the layouts say."""
 
 from __future__ import annotations
 

@@ -1,23 +1,4 @@
-"""LC201 scattered-vector: one instruction moves adjacent bytes where the layouts ask for scattered ones.
-
-## What it means
-
-The V mode of one side is not contiguous, but the atom moves it with one instruction and the
-compiler does not complain. With a 128-bit `cp.async` to a bf16 destination `(8):(64)`, one 16-byte
-copy writes eight adjacent elements where the layout names eight that are 128 bytes apart. Seven of
-them land in the wrong place.
-
-## Why
-
-Measured on the DSL: `cp.async`, `ldmatrix` and `stmatrix` never look at the strides of V, and the
-contiguity test of universal copies is `product(strides) == 1`, which `(4,2):(1,1)` and `(2,4):(-1,-1)`
-pass. Measured on an H200: `(8):(1)` to `(8):(64)` leaves the other seven elements unwritten, with no
-error.
-
-## How to fix it
-
-As for LC102: use the same contiguous mode on both sides, or a copy as narrow as the contiguous run.
-"""
+"""LC201 scattered-vector: one instruction moves adjacent bytes where the layouts ask for scattered ones."""
 
 from __future__ import annotations
 

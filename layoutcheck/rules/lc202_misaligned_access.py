@@ -1,28 +1,4 @@
-"""LC202 misaligned-access: an instruction's address is not a multiple of its width, and the kernel faults.
-
-## What it means
-
-The base pointer is aligned, so the compiler accepts the copy. But an address that the copy computes from it
-is not aligned. The cause is a rest mode whose stride is not a multiple of the vector (pitch 9), a thread's
-offset, or a run-time pitch without a stated divisor. `cp.async`, g2r/r2g/s2r/r2s, `ldmatrix` and `stmatrix`
-never narrow their accesses; universal copies do, except with a run-time stride inside a nested V mode.
-
-## Why
-
-PTX ISA, "Addresses as Operands". Measured on an H200: `cudaErrorMisalignedAddress` for `cp.async` 16 B
-at +8 bytes, and for universal copies of `((8,4)):((1,?))` with a pitch of 9 (the compiler's own fault:
-the flat `(8,4):(1,?)` is right).
-
-## How to fix it
-
-Make every stride that the report names a multiple of the vector (pad the pitch, promise `divby`), or
-copy fewer bits. Where a nested run-time stride is the cause, flatten the V mode.
-
-## How to silence it
-
-If the run-time pitch is always a multiple of the vector, promise it (`cute.assume(ld, divby=8)`):
-the finding disappears.
-"""
+"""LC202 misaligned-access: an instruction's address is not a multiple of its width, and the kernel faults."""
 
 from __future__ import annotations
 

@@ -1,22 +1,4 @@
-"""LC205 swizzle-splits-vector: the pointer's swizzle scatters bytes that one instruction keeps together.
-
-## What it means
-
-A swizzle `S<b,m,s>` on a shared-memory pointer acts on byte addresses and keeps runs of 2^m bytes
-together. An access that is wider than a run, or straddles two runs, reads or writes adjacent bytes. But the
-swizzle has moved some of them elsewhere. The compiler's `align<>` speaks of the address before the XOR.
-
-## Why
-
-Measured on the DSL and an H200: a 256-bit universal copy over the standard `S<3,4,3>` becomes two
-16-byte accesses at swz(p) and swz(p)+16, not swz(p+16): 128 of 512 elements wrong. Slices of pitch 12
-over `S<3,4,3>` are narrowed to swz(p)+k instead of swz(p+k): 20 of 128 wrong. Both programs are
-valid: the bug is the compiler's.
-
-## How to fix it
-
-Copy at most 2^m bytes at a time from addresses aligned to that: m = 4 for 16-byte accesses.
-"""
+"""LC205 swizzle-splits-vector: the pointer's swizzle scatters bytes that one instruction keeps together."""
 
 from __future__ import annotations
 

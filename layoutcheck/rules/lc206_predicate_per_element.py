@@ -1,23 +1,4 @@
-"""LC206 predicate-per-element: the predicate has an entry for each element, and most of them are never read.
-
-## What it means
-
-`cp.async` with a flat V mode takes a predicate of one entry for each element, and reads only the first
-entry of each vector. So a vector at the tail's end is copied or zero-filled as a whole.
-
-## Why
-
-Measured on the DSL: `pred` of shape (8,2) for a 128-bit copy of bf16: pred[0] and pred[8] are read, 14
-are ignored. Universal copies refuse the same predicate.
-
-## How to fix it
-
-Use one entry for each atom: regroup V as `((8,1), ...)` and give `pred` the shape of the rest.
-
-## How to silence it
-
-Silence the line if the entries of each vector are equal by construction.
-"""
+"""LC206 predicate-per-element: the predicate has an entry for each element, and most of them are never read."""
 
 from __future__ import annotations
 

@@ -1,19 +1,4 @@
-"""LC207 float-predicate: the compiler folds a floating-point predicate to false.
-
-## What it means
-
-The copy never happens: with a false predicate `cp.async` fills the destination with zeros.
-
-## Why
-
-Measured on the DSL: `cp.async` folds floating-point predicates to false; i8 to i64 and Boolean work. Other
-atoms test the bits of 8-bit floats and tf32, and the compiler fails on f16, bf16, f32 and f64 (LC191).
-`basic_copy_if` compares those with zero.
-
-## How to fix it
-
-Make the predicate `cutlass.Boolean`: store the result of a comparison, not a number.
-"""
+"""LC207 float-predicate: the compiler folds a floating-point predicate to false."""
 
 from __future__ import annotations
 

@@ -1,23 +1,4 @@
-"""LC208 bit-copy: the copy moves bits between two types of equal width and converts no value.
-
-## What it means
-
-bf16 1.0 copied into an f16 tensor reads back as 1.875. The compiler compares widths only.
-
-## Why
-
-Measured on the DSL: the compiler demands only that the two element types have equal width; it
-ignores the atom's own type.
-
-## How to fix it
-
-Convert in registers: `dst_fragment.store(src_fragment.load().to(dst_type))`; to copy bits on purpose,
-`recast_tensor` one side so that both types agree.
-
-## How to silence it
-
-`recast_tensor` states the intent, and is not reported.
-"""
+"""LC208 bit-copy: the copy moves bits between two types of equal width and converts no value."""
 
 from __future__ import annotations
 

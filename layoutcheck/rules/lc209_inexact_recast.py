@@ -1,30 +1,4 @@
-"""LC209 inexact-recast: recasting the tensor to another type rounded a stride, lost bytes, or lost its swizzle.
-
-## What it means
-
-A bf16 row pitch of 63 elements is 31.5 f32 elements; `recast_tensor` makes it 32, and every row after
-the first comes from the wrong address. When elements that are not adjacent are recast to a narrower
-type, the view has only the first part of each. When the pointer is swizzled, the recast view has no
-swizzle.
-
-In a trace a lost swizzle is `unknown`: the copy is right if all other accesses of the tile go
-through such a view as well, which one copy does not show.
-
-## Why
-
-Measured on the DSL: `recast_tensor` divides strides and rounds up, without a check. It multiplies the
-extent of a mode of stride 1, if there is one. It builds the new pointer without the swizzle of the old one.
-
-## How to fix it
-
-Pad the pitch to a multiple of the ratio of the widths, or keep the narrow type. Where the pointer is swizzled, recast
-the pointer with its swizzle (`cute.recast_ptr(ptr, swizzle, dtype=...)`) and the layout by `cute.recast_layout`, or
-allocate the tile in the type that copies it.
-
-## How to silence it
-
-If the writer and the reader of a tile recast it in the same way.
-"""
+"""LC209 inexact-recast: recasting the tensor to another type rounded a stride, lost bytes, or lost its swizzle."""
 
 from __future__ import annotations
 

@@ -1,25 +1,4 @@
-"""LC211 tile-not-divisible: the tiler does not divide the tile, so the last step goes past the tile's end.
-
-## What it means
-
-A partition rounds up: 18 rows in steps of 4 make 5 steps, and rows 18 and 19 are read and written
-although the tensor ends at 17.
-
-## Why
-
-Measured on the DSL: `partition_S`/`partition_D` use ceil-division and add no predicate.
-
-## How to fix it
-
-Choose a tiler that divides the tile, or predicate the last step with an identity tensor.
-
-## How to silence it
-
-With `pred`, the report checks only that its entries can cover the excess: one entry guards a whole
-vector of one thread, which must be completely inside or completely outside the tile. With a false
-predicate `cp.async` still writes zeros: its destination must have room for all the steps of the
-tiled copy.
-"""
+"""LC211 tile-not-divisible: the tiler does not divide the tile, so the last step goes past the tile's end."""
 
 from __future__ import annotations
 

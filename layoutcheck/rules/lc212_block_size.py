@@ -1,22 +1,4 @@
-"""LC212 block-size: the block and the tiled copy differ in their number of threads.
-
-## What it means
-
-With fewer threads than `size(tiled_copy)` part of the tile is never copied; with more, the extra threads
-compute slices past the tile (unless an `if tidx < size(tiled_copy)` guards the copy).
-
-## Why
-
-Measured on the DSL: nothing compares the launch with the tiled copy.
-
-## How to fix it
-
-Launch `block=(size(tiled_copy), 1, 1)`, or guard the copy by the thread index.
-
-## How to silence it
-
-Leave `--block` out if the copy is guarded.
-"""
+"""LC212 block-size: the block and the tiled copy differ in their number of threads."""
 
 from __future__ import annotations
 

@@ -1,24 +1,4 @@
-"""LC213 tv-layout: the thread-value layout is not one to one onto its tiler.
-
-## What it means
-
-Some elements of the tile belong to no thread and stay uncopied. Or they belong to several threads and are
-copied more than once. Or the layout names indices past the tile, which are out of bounds.
-
-## Why
-
-Measured on the DSL: `make_tiled_copy` and `make_tiled_copy_tv` check nothing; the thread-value layout
-must be a bijection from (thread, value) to the tile's indices for the partition to mean a copy.
-
-## How to fix it
-
-Build the tiled copy with `make_tiled_copy_tv` from compact thread and value layouts, or make
-`size(layout_tv) == size(tiler)` with no stride repeated.
-
-## How to silence it
-
-For intended broadcast modes (stride 0 over threads).
-"""
+"""LC213 tv-layout: the thread-value layout is not one to one onto its tiler."""
 
 from __future__ import annotations
 

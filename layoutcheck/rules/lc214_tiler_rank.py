@@ -1,24 +1,4 @@
-"""LC214 tiler-rank: the tiled copy has fewer modes than the tensor.
-
-## What it means
-
-A one-dimensional tiled copy over a two-dimensional row-major tile walks down mode 0 with its values:
-"adjacent" values are a whole row apart.
-
-## Why
-
-Measured on the DSL: a tiler of smaller rank divides the first modes only and leaves the others as rest
-modes; a tiler of larger rank is refused.
-
-## How to fix it
-
-Give thread and value layouts one mode for each mode of the tensor: `thr (1,32)`, `val (1,8)`
-instead of `32` and `8`.
-
-## How to silence it
-
-If the leading mode is the contiguous one, the copy is right and nothing is reported.
-"""
+"""LC214 tiler-rank: the tiled copy has fewer modes than the tensor."""
 
 from __future__ import annotations
 

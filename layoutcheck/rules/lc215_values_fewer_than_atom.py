@@ -1,19 +1,4 @@
-"""LC215 values-fewer-than-atom: a thread is given fewer values than its atom moves.
-
-## What it means
-
-With a value layout of 4 and an atom of 8, `make_tiled_copy_tv` widens V to 8. Neighbouring slices then
-overlap by half, every other one starts at half the vector's alignment, and the last leaves the tile.
-
-## Why
-
-Measured on the DSL: the number of values is never compared with the atom's; V is the atom's n.
-
-## How to fix it
-
-Use a value layout of at least one whole vector, or a narrower copy:
-`num_bits_per_copy = values * element bits`.
-"""
+"""LC215 values-fewer-than-atom: a thread is given fewer values than its atom moves."""
 
 from __future__ import annotations
 

@@ -1,19 +1,4 @@
-"""LC216 size-not-compared: source and destination differ in size, and the compiler does not compare them.
-
-## What it means
-
-`autovec_copy` of 8 elements into 16 copies 16; a V mode `((8,1), ...)` against `((16,1), ...)` passes
-because only the rest is compared; `basic_copy_if` takes a predicate shorter than the data and reads past
-its end.
-
-## Why
-
-Measured on the DSL. The documentation of `basic_copy_if` promises a check that is missing.
-
-## How to fix it
-
-Make both views (and the predicate) the same size.
-"""
+"""LC216 size-not-compared: source and destination differ in size, and the compiler does not compare them."""
 
 from __future__ import annotations
 

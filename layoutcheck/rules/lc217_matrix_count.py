@@ -1,22 +1,4 @@
-"""LC217 matrix-count: the fragment does not have the values that the matrix instruction moves.
-
-## What it means
-
-`ldmatrix.xN` gives every lane 2N 16-bit values and writes them all, whatever the size of the
-destination's V: a V of 2 with x4 overwrites six neighbours. `stmatrix` takes its count from the
-*source's* V, not from the atom.
-
-## Why
-
-PTX ISA, ldmatrix: "xN ... N 32-bit registers a thread". Measured on the DSL: the count of ldmatrix is the
-atom's, and the count of stmatrix is size(V) * bits / 32. Register pairs are written as 32-bit units; a
-stride between the two halves is ignored.
-
-## How to fix it
-
-Use a register V of exactly `2 * num_matrices` 16-bit values, contiguous in pairs: retile the fragment with
-`tiled_copy.retile(...)`.
-"""
+"""LC217 matrix-count: the fragment does not have the values that the matrix instruction moves."""
 
 from __future__ import annotations
 

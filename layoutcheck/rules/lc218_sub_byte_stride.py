@@ -1,21 +1,4 @@
-"""LC218 sub-byte-stride: strided 4-bit elements are moved as if they were adjacent, or only an eighth of the booleans is moved.
-
-## What it means
-
-4-bit elements share bytes. A universal copy without a width moves strided nibbles as one contiguous
-word, and a strided store writes the whole byte. A boolean is stored as a byte and counted as a bit: a vector
-of n booleans moves the bytes of the first n / 8.
-
-## Why
-
-Measured on the DSL, in its PTX: a 4-bit source of stride 2 to a destination of stride 1 becomes one 32-bit
-move. Sixteen `i1` become `ld.global.b16`. A `cp.async` of 128 bits and 128 `i1` moves 16 bytes.
-
-## How to fix it
-
-Copy whole bytes: make the 4-bit mode contiguous on both sides in runs of at least 2 (better 32), or
-recast to 8-bit. Make tensors of booleans of `cutlass.Uint8`.
-"""
+"""LC218 sub-byte-stride: strided 4-bit elements are moved as if they were adjacent, or only an eighth of the booleans is moved."""
 
 from __future__ import annotations
 

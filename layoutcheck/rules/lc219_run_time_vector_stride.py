@@ -1,25 +1,4 @@
-"""LC219 run-time-vector-stride: the stride of V is known only at run time, and the compiler assumes that it is 1.
-
-## What it means
-
-If there is a `?` among the strides of V, the compiler does not check contiguity and emits the instruction
-as if the stride were 1. `cp.async` never checks it; universal copies turn the check off on *both* sides.
-The compiler accepts even `?{div=2}`, which can never be 1.
-
-## Why
-
-Measured on the DSL; on an H200 a universal 128-bit copy with a run-time stride of 3 had 7 of 8
-elements wrong.
-
-## How to fix it
-
-Make the stride of the contiguous mode a static 1 (`mark_layout_dynamic(leading_dim=k)`,
-`make_layout(shape, stride=(1, ld))`), or copy one element at a time.
-
-## How to silence it
-
-If the stride is always 1, make it static.
-"""
+"""LC219 run-time-vector-stride: the stride of V is known only at run time, and the compiler assumes that it is 1."""
 
 from __future__ import annotations
 

@@ -1,25 +1,4 @@
-"""LC220 bulk-misaligned: the address of a bulk copy is not a multiple of 16 bytes.
-
-## What it means
-
-`cp.async.bulk` needs global and shared addresses that are multiples of 16 bytes, and every row that
-a rest mode steps to has an address of its own. The compiler checks neither the pointers nor the
-strides.
-
-## Why
-
-PTX ISA, cp.async.bulk: source and destination addresses are 16-byte aligned. The DSL accepts `align<1>`
-and any pitch (measured). Confirmed on an H200: docs/evidence/bulk.json.
-
-## How to fix it
-
-Pad the pitch to 16 bytes, promise the alignment that is true (`assumed_align=16`,
-`cute.assume(stride, divby=...)`), or copy with ordinary instructions, which take any address.
-
-## How to silence it
-
-Silence the line only if every caller's tensors are known to be aligned.
-"""
+"""LC220 bulk-misaligned: the address of a bulk copy is not a multiple of 16 bytes."""
 
 from __future__ import annotations
 

@@ -1,21 +1,4 @@
-"""LC221 bulk-odd-size: the emitted bulk instructions move a number of bytes that is not a multiple of 16.
-
-## What it means
-
-Without a width the compiler emits one instruction for each run of mode 0, and does not check that the run is a
-multiple of 16 bytes: `(12,2):(1,12)` of bf16 passes as one run of 48 bytes and becomes two copies of 24; an
-`(8,8):(8,1)` tile on both sides becomes 64 copies of one element.
-
-## Why
-
-PTX ISA, cp.async.bulk: the size is a multiple of 16. Measured on an H200: the bytes past the last whole 16 are
-not copied and not counted by the barrier, and a row that begins between 16-byte boundaries faults. The verifier of the DSL looks at the whole layout, the
-lowering at mode 0 (measured).
-
-## How to fix it
-
-Put the whole run in mode 0 (`cute.group_modes(t, 0, cute.rank(t))`), or make rows multiples of 16 bytes.
-"""
+"""LC221 bulk-odd-size: the emitted bulk instructions move a number of bytes that is not a multiple of 16."""
 
 from __future__ import annotations
 

@@ -1,24 +1,4 @@
-"""LC222 bulk-drops-swizzle: a bulk copy ignores the pointer's swizzle.
-
-## What it means
-
-Every other access to a tensor with a pointer swizzle `S<b,m,s>` goes through the swizzle; a bulk
-copy writes (or reads) its bytes one after another. Code that then reads the tile through its layout
-gets permuted data.
-
-## Why
-
-Measured on the DSL: the addresses of `cp.async.bulk` are computed without the swizzle. PTX ISA,
-cp.async.bulk: the instruction has no swizzle; TMA tensor copies (`cp.async.bulk.tensor`) have.
-
-## How to fix it
-
-Load swizzled tiles with a TMA tensor copy or with `cp.async`, or drop the tile's swizzle.
-
-## How to silence it
-
-Silence the line if only bulk copies use the tile: they agree with each other.
-"""
+"""LC222 bulk-drops-swizzle: a bulk copy ignores the pointer's swizzle."""
 
 from __future__ import annotations
 

@@ -1,22 +1,4 @@
-"""LC223 bulk-vanishes: the compiler accepts the bulk copy and emits nothing.
-
-## What it means
-
-The width divides the run of the whole layout but not that of mode 0: the loop over mode 0 has no
-iterations, and the compiler emits no `cp.async.bulk`. The destination keeps what it held, and a
-wait on the barrier never ends.
-
-## Why
-
-Measured on the DSL: the verifier divides the common run of the *whole* layouts by the width. The
-lowering divides that of mode 0, and emits nothing if there is a remainder. Confirmed on an H200:
-docs/evidence/bulk.json.
-
-## How to fix it
-
-Leave `num_bits_per_copy` out, so that each run of mode 0 is one copy; or give a width that divides it; or
-move the run into mode 0.
-"""
+"""LC223 bulk-vanishes: the compiler accepts the bulk copy and emits nothing."""
 
 from __future__ import annotations
 

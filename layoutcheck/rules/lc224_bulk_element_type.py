@@ -1,19 +1,4 @@
-"""LC224 bulk-element-type: the element types of the atom and of the tensors differ in width.
-
-## What it means
-
-A bulk copy's size is counted in elements of V and converted to bytes with the *atom's* element type. A bf16
-atom on f32 tensors moves half of every run. An f32 atom on bf16 tensors moves twice as much as there is.
-
-## Why
-
-Measured on the DSL: nothing compares the atom's type with the tensors', and the emitted size is elements
-times the atom's bits (other atoms count in the tensors' type and are right).
-
-## How to fix it
-
-Make the atom with the tensors' element type: `cute.make_copy_atom(op, tensor.element_type)`.
-"""
+"""LC224 bulk-element-type: the element types of the atom and of the tensors differ in width."""
 
 from __future__ import annotations
 

@@ -1,27 +1,4 @@
-"""LC225 transaction-bytes: the bytes that the barrier expects are not the bytes that arrive.
-
-## What it means
-
-`cp.async.bulk` and `st.async` complete on an mbarrier by counting bytes against what
-`mbarrier_arrive_and_expect_tx` announced. If fewer bytes arrive than announced, the wait never
-ends. If more arrive, the phase ends before all data is there, or the count runs into the next
-phase. With a multicast, the barrier of every receiving block counts all the bytes that arrive in
-that block.
-
-## Why
-
-PTX ISA, mbarrier: a phase completes when no arrivals are pending and the transaction count is zero.
-Confirmed on an H200: docs/evidence/bulk.json, docs/evidence/cluster.json.
-
-## How to fix it
-
-Announce exactly what is copied: `cute.size_in_bytes(dtype, layout)` of everything that completes on the
-barrier in one phase.
-
-## How to silence it
-
-Silence the line if other copies complete on the same barrier in the same phase.
-"""
+"""LC225 transaction-bytes: the bytes that the barrier expects are not the bytes that arrive."""
 
 from __future__ import annotations
 

@@ -1,24 +1,4 @@
-"""LC226 bulk-not-elected: several threads issue the same bulk copy.
-
-## What it means
-
-For a bulk copy the compiler does not elect a thread, as it does for TMA tensor copies: every thread
-that reaches the copy issues all of it. A warp moves the bytes 32 times, and the barrier counts 32
-times what was announced.
-
-## Why
-
-The DSL's documentation of `CopyBulkG2SOp` and the other bulk operations: "The compiler does not perform
-thread election". Measured: no `elect.sync` in the PTX of the DSL.
-
-## How to fix it
-
-Issue it from one thread: `with cute.arch.elect_one():` in one warp.
-
-## How to silence it
-
-Silence the line if the threads copy different data.
-"""
+"""LC226 bulk-not-elected: several threads issue the same bulk copy."""
 
 from __future__ import annotations
 

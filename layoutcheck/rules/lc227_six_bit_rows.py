@@ -1,23 +1,4 @@
-"""LC227 six-bit-rows: rows of 6-bit elements are addressed as if they had 8 bits.
-
-## What it means
-
-Four 6-bit elements fill three bytes, and a bulk copy's size is counted so: 128 elements are 96 bytes. Its
-addresses are not: the second row of `(128,2):(1,128)` is taken 128 bytes further on, not 96.
-
-## Why
-
-Measured on the DSL's PTX: a stride of n 6-bit elements advances the address by n bytes.
-
-## How to fix it
-
-Make the whole tile one run in mode 0, or recast it to bytes before the copy (`cute.recast_tensor`).
-
-## How to silence it
-
-Silence the line if memory leaves this gap between rows on purpose: 96 bytes of elements, then 32 spare
-bytes.
-"""
+"""LC227 six-bit-rows: rows of 6-bit elements are addressed as if they had 8 bits."""
 
 from __future__ import annotations
 

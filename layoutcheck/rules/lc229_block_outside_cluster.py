@@ -1,26 +1,4 @@
-"""LC229 block-outside-cluster: the copy names a block outside the cluster, or no block.
-
-## What it means
-
-A `mcast_mask` with a bit past the cluster's last block, or a `cta_rank` past it, ends the kernel
-with a launch failure. An empty mask copies nothing, and the wait on the barrier never ends.
-
-## Why
-
-PTX ISA, cp.async.bulk: each bit of the mask is the `%cluster_ctarank` of a destination block; mapa: the rank is
-one of the cluster's. Neither the DSL nor ptxas knows the cluster that will be launched. Measured on an H200:
-CUDA_ERROR_LAUNCH_FAILED for a mask, an `st.async`, a bulk copy and a plain store that name block 2 of a cluster
-of 2, and a wait that never ends for the mask 0 (docs/evidence/cluster_probes.json, docs/evidence/cluster.json).
-
-## How to fix it
-
-Build the mask from the cluster's shape (`cute.make_layout_image_mask`), and launch with the same
-`cluster=`.
-
-## How to silence it
-
-Silence the line only if the kernel is launched with a larger cluster than `--cluster` says.
-"""
+"""LC229 block-outside-cluster: the copy names a block outside the cluster, or no block."""
 
 from __future__ import annotations
 

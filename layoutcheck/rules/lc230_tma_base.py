@@ -1,25 +1,4 @@
-"""LC230 tma-base: the base address of a TMA copy's global tensor is not known to be a multiple of 16 bytes.
-
-## What it means
-
-The tensor map does not store the low four bits of an address. The DSL divides the address by 16
-when it writes the map, without a check, so every box begins up to 15 bytes too early.
-
-## Why
-
-CUDA Driver API, cuTensorMapEncodeTiled: globalAddress must be a multiple of 16 bytes. The DSL never
-calls it; its host code stores address / 16 * 16 (read in the lowered code, and run on an H200).
-
-## How to fix it
-
-Give the tensor an address that is a multiple of 16 bytes and say so: `assumed_align=16`, or
-`make_ptr(..., assumed_align=16)`. A view that begins inside a tensor keeps the tensor's own base: address
-the tile by its coordinates instead.
-
-## How to silence it
-
-Promise the alignment where the tensor is made.
-"""
+"""LC230 tma-base: the base address of a TMA copy's global tensor is not known to be a multiple of 16 bytes."""
 
 from __future__ import annotations
 

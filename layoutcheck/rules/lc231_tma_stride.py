@@ -1,26 +1,4 @@
-"""LC231 tma-stride: a stride of a TMA copy's global tensor is not a multiple of 16 bytes.
-
-## What it means
-
-The tensor map stores strides in units of 16 bytes. The DSL divides by 16 when it writes the map, without a
-check. A pitch of 500, 502 or 508 bytes becomes 496, and every row except the first is read from the wrong
-address.
-
-## Why
-
-CUDA Driver API, cuTensorMapEncodeTiled: globalStrides must be multiples of 16 bytes. The DSL never
-calls it; its host code shifts strides right by four (read in the lowered code, and run on an H200).
-
-## How to fix it
-
-Pad the tensor's pitch to a multiple of 16 bytes. If the pitch is known only at run time, promise the divisor,
-`cute.assume(ld, divby=8)` for 16-bit elements, and check it on the host. If the pitch cannot change, use cp.async
-with an atom as wide as the pitch allows.
-
-## How to silence it
-
-Promise the divisibility of a run-time stride where it is made.
-"""
+"""LC231 tma-stride: a stride of a TMA copy's global tensor is not a multiple of 16 bytes."""
 
 from __future__ import annotations
 

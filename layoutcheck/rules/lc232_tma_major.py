@@ -1,27 +1,4 @@
-"""LC232 tma-major: the contiguous mode of the shared tensor of a TMA copy is not contiguous in the global tensor.
-
-## What it means
-
-A tensor map has no stride for its first dimension: its elements are adjacent. The DSL takes the mode that
-is contiguous in shared memory as that dimension, whatever its stride in global memory. So a box reads
-neighbours where the layout asks for elements a stride apart.
-
-## Why
-
-CUDA Driver API, cuTensorMapEncodeTiled: globalStrides has tensorRank - 1 entries, the first dimension's
-stride is that of the elements. The DSL accepts any stride there and scales the coordinate by it (read
-in the lowered code, and run on an H200).
-
-## How to fix it
-
-Make the same mode contiguous on both sides: a row-major tile of a row-major tensor. TMA does not
-transpose; transpose when the tile is read (ldmatrix.trans, or an MMA operand of the other major), or
-after it.
-
-## How to silence it
-
-Only where the fault is meant: only stride 1 is right.
-"""
+"""LC232 tma-major: the contiguous mode of the shared tensor of a TMA copy is not contiguous in the global tensor."""
 
 from __future__ import annotations
 

@@ -1,27 +1,4 @@
-"""LC233 tma-swizzle: TMA does not have the swizzle of the shared tensor.
-
-## What it means
-
-TMA has three swizzles, and two more on Blackwell. The DSL silently maps any other swizzle to one of
-them by its base and number of bits. Code that reads the tile through the tile's own swizzle then
-gets other elements.
-
-## Why
-
-TMA's patterns on byte addresses are S<1,4,3> (32 B), S<2,4,3> (64 B) and S<3,4,3> (128 B); from sm_100 on
-S<2,5,2> (128 B in atoms of 32) and its 64-byte variant (PTX ISA, tensor swizzling modes). What the DSL
-writes for other triples was read from its tensor maps: base 4 by the number of bits, base 5 as atoms of
-32 B, any other base as atoms of 64 B. An H200 ignores the atom and swizzles as S<3,4,3>.
-
-## How to fix it
-
-Use S<3,4,3>, S<2,4,3> or S<1,4,3> (bytes) on the pointer and in the layout that `make_tiled_tma_atom`
-gets.
-
-## How to silence it
-
-Only where the fault is meant: the patterns differ.
-"""
+"""LC233 tma-swizzle: TMA does not have the swizzle of the shared tensor."""
 
 from __future__ import annotations
 

@@ -1,28 +1,4 @@
-"""LC234 tma-other-tensor: the shared tensor of a TMA copy differs from the shared layout that its tensor map was made from.
-
-## What it means
-
-`make_tiled_tma_atom` makes the tensor map from a shared layout, and the copy then gets a shared tensor. The
-DSL does not compare the two. If the layout, the swizzle or the element type differ, TMA writes the boxes in
-one order and the kernel reads them in another. In a trace layoutcheck reads the map's swizzle in the host's
-code and compares it with all other users of the memory. If one map loads a tile and another stores it, the
-two maps must agree, whatever the tensor between them says. Findings about the elements of such a tile
-(LC602, LC605) are not reported again.
-
-## Why
-
-The DSL: `tma_partition` takes the shared tensor's own order and the box from the tensor map; the
-verifier compares sizes only (measured, and run on an H200).
-
-## How to fix it
-
-Pass the same layout to both: allocate the tensor with the layout and swizzle that the atom was made
-from (`tma_info.smem_layout`).
-
-## How to silence it
-
-Only where the fault is meant: one of the two layouts does not describe the data.
-"""
+"""LC234 tma-other-tensor: the shared tensor of a TMA copy differs from the shared layout that its tensor map was made from."""
 
 from __future__ import annotations
 

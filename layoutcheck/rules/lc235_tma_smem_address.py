@@ -1,27 +1,4 @@
-"""LC235 tma-smem-address: a box of a TMA copy does not begin at a multiple of 128 bytes in shared memory.
-
-## What it means
-
-Every box must begin at a multiple of 128 bytes in shared memory. Here either the tensor is less
-aligned, or the copy is split into boxes and a padded pitch puts them between those addresses. The
-DSL checks neither, and the kernel faults. Of a traced kernel the base's address in the compiler's
-lowering decides; where that is not known, the finding is `unknown`.
-
-## Why
-
-PTX ISA, cp.async.bulk.tensor: the address in shared memory is a multiple of 128. An H200 faults
-(misaligned address) at 8, 16, 32 and 64 (docs/evidence/tma_probes.json). The DSL accepts any address, and
-splits a padded tile into boxes of one row instead of refusing it.
-
-## How to fix it
-
-Allocate the tile with `byte_alignment=128` or more (1024 for the 128-byte swizzle, so that its pattern
-begins at the tile). Do not pad a tile for TMA: a swizzle avoids the same bank conflicts.
-
-## How to silence it
-
-Promise the alignment where the tensor is made, if the base is the cause.
-"""
+"""LC235 tma-smem-address: a box of a TMA copy does not begin at a multiple of 128 bytes in shared memory."""
 
 from __future__ import annotations
 

@@ -1,25 +1,4 @@
-"""LC236 tma-box-row: the first extent of a TMA box is not a multiple of 16 bytes, or exceeds the swizzle's span.
-
-## What it means
-
-The bytes of a box along its first dimension must be a multiple of 16, and under a swizzle no more than
-its span. The DSL writes the tensor map without asking the driver, and the instruction faults.
-
-## Why
-
-CUDA Driver API, cuTensorMapEncodeTiled: boxDim[0] times the element size is a multiple of 16 bytes, and
-at most 32, 64 or 128 bytes under the swizzle of that name. An H200 raises an illegal instruction for 2,
-8, 14 and 24 bytes, and for 128 bytes under the 64-byte swizzle (docs/evidence/tma_probes.json).
-
-## How to fix it
-
-Choose a tile whose contiguous extent is a multiple of 16 bytes, and at most the span of its
-swizzle; copy what remains with a predicated cp.async.
-
-## How to silence it
-
-Only where the fault is meant: the kernel faults.
-"""
+"""LC236 tma-box-row: the first extent of a TMA box is not a multiple of 16 bytes, or exceeds the swizzle's span."""
 
 from __future__ import annotations
 

@@ -1,26 +1,4 @@
-"""LC237 tma-short-rows: the rows of a swizzled TMA box are shorter than the swizzle, and TMA puts them further apart than the layout says.
-
-## What it means
-
-Under a swizzle of 32, 64 or 128 bytes TMA puts the rows of a box that many bytes apart, even if
-they are shorter. If the shared layout packs shorter rows, every row except the first arrives at the
-wrong address, and the box reaches past its tile.
-
-## Why
-
-Measured on an H200: boxes of 16, 32 and 48 bytes under the 64-byte swizzle have rows 64 bytes apart,
-under the 128-byte swizzle 128 (docs/evidence/tma_probes.json). The driver accepts such boxes; the DSL takes
-the packed layout and writes the map.
-
-## How to fix it
-
-Use the swizzle whose span equals the row: S<1,4,3> for 32 bytes, S<2,4,3> for 64, S<3,4,3> for 128. Or give
-the layout the pitch of the span.
-
-## How to silence it
-
-Only where the fault is meant: the bytes arrive elsewhere.
-"""
+"""LC237 tma-short-rows: the rows of a swizzled TMA box are shorter than the swizzle, and TMA puts them further apart than the layout says."""
 
 from __future__ import annotations
 

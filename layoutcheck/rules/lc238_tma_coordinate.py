@@ -1,25 +1,4 @@
-"""LC238 tma-coordinate: a box of a TMA copy does not begin at a multiple of 16 bytes of the contiguous dimension.
-
-## What it means
-
-The coordinate along the contiguous dimension, in bytes, must be a multiple of 16. If the contiguous
-extent of the tile or of its boxes is not such a multiple, some boxes begin at other coordinates,
-and the instruction faults.
-
-## Why
-
-An H200 raises an illegal instruction for a box at element 3 of bf16
-(docs/evidence/tma_probes.json); the same was reported for f32 stores at element offsets that are
-not multiples of 4 (triton-lang/triton#8657).
-
-## How to fix it
-
-Make the tile's contiguous extent a multiple of 16 bytes.
-
-## How to silence it
-
-Only where the fault is meant: the kernel faults.
-"""
+"""LC238 tma-coordinate: a box of a TMA copy does not begin at a multiple of 16 bytes of the contiguous dimension."""
 
 from __future__ import annotations
 

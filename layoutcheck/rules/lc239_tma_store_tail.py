@@ -1,27 +1,4 @@
-"""LC239 tma-store-tail: a TMA store writes past the end of rows whose length is not a multiple of 16 bytes.
-
-## What it means
-
-A TMA store writes whole pieces of 16 bytes. If the contiguous extent of the global tensor ends
-inside a piece, the store overwrites the rest of that piece in every row it reaches. Those bytes
-belong to the padding, or to whatever follows the tensor.
-
-## Why
-
-Measured on an H200: a store of 64 columns at column 64 of rows of 100 bf16 (200 B) writes 208 B of each
-row (docs/evidence/tma_probes.json). A load zero-fills exactly.
-
-## How to fix it
-
-Give the tensor an extent that is a multiple of 16 bytes, or make sure that nothing else uses the
-bytes up to the next multiple of 16 in every row. Otherwise store the last tile with predicated
-ordinary stores.
-
-## How to silence it
-
-Silence it if the rows are padded to a multiple of 16 bytes, a pitch that TMA demands anyway, and
-nothing uses the padding.
-"""
+"""LC239 tma-store-tail: a TMA store writes past the end of rows whose length is not a multiple of 16 bytes."""
 
 from __future__ import annotations
 

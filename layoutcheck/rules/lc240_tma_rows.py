@@ -1,27 +1,4 @@
-"""LC240 tma-rows: the shared layout of a gather4 or scatter4 does not pack four rows as the instruction does.
-
-## What it means
-
-One instruction moves four rows of the box's width, packed one after the other in shared memory. The DSL
-cuts the tile into blocks of four boxes and takes the next four indices for each. It does so, too, if the
-tile's rows are longer than the box or padded, or if their number is not a multiple of four. Rows then land
-in the place of other rows, columns are never moved, or the last instruction writes past the tile.
-
-## Why
-
-PTX ISA, "tile::scatter4 and tile::gather4 modes": four request coordinates, one box of one row each. What the DSL
-makes of such tiles was read from its partitions and its PTX (tests/conformance/test_tma_rows.py).
-
-## How to fix it
-
-Lay the tile out in atoms of rows as wide as the box, the swizzle's span or at most 256 elements, without padding:
-(64,(64,2)):(64,(1,4096)) for 64 rows of 128 bf16 under S<3,4,3>. Make the number of rows a multiple of four; an
-index beyond the tensor reads zeros and writes nothing.
-
-## How to silence it
-
-Only where the fault is meant: rows land elsewhere.
-"""
+"""LC240 tma-rows: the shared layout of a gather4 or scatter4 does not pack four rows as the instruction does."""
 
 from __future__ import annotations
 

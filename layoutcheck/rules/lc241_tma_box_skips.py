@@ -1,26 +1,4 @@
-"""LC241 tma-box-skips: a TMA box is cut along an inner dimension and no longer follows the shared layout.
-
-## What it means
-
-A box has at most 256 elements along each dimension. If a tile is longer along a dimension that is
-neither its first nor its last, the DSL cuts that extent and keeps the extents after it. The box
-then moves less of the inner dimension before it goes on to the next one, and everything after the
-cut lands at other addresses.
-
-## Why
-
-Read from the tensor maps and boxes of the DSL: a tile of (300,64,4) becomes boxes of 64 x 150 x 4 that
-are stored as if they were adjacent (docs/evidence/tma.json: on an H200 they land as predicted here).
-
-## How to fix it
-
-Make every extent of the tile at most 256, or copy the tile in several smaller ones along the outer
-dimension.
-
-## How to silence it
-
-Only where the fault is meant: elements arrive elsewhere.
-"""
+"""LC241 tma-box-skips: a TMA box is cut along an inner dimension and no longer follows the shared layout."""
 
 from __future__ import annotations
 

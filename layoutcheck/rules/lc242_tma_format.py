@@ -1,23 +1,4 @@
-"""LC242 tma-format: the target does not have tensor maps of 4-bit or 6-bit elements.
-
-## What it means
-
-Blackwell is the first architecture with tensor maps of packed or unpacked 4-bit and 6-bit elements.
-The DSL writes them for Hopper as well, and the kernel faults.
-
-## Why
-
-PTX ISA, tensor data types .b4x16, .b4x16_p64 and .b6x16_p32: sm_100 and later. An H200 raises an illegal
-instruction for both 4-bit formats (docs/evidence/tma_probes.json).
-
-## How to fix it
-
-Compile for sm_100a or later, or move the elements packed, as a tensor of bytes.
-
-## How to silence it
-
-Check for the architecture you build for: `--arch sm_100a`.
-"""
+"""LC242 tma-format: the target does not have tensor maps of 4-bit or 6-bit elements."""
 
 from __future__ import annotations
 

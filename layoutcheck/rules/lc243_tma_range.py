@@ -1,23 +1,4 @@
-"""LC243 tma-range: an extent or stride of the global tensor does not fit the tensor map.
-
-## What it means
-
-A tensor map holds extents of 1 to 2^32 and strides of 0 to 2^40 bytes. The DSL stores only the low
-bits of larger or negative numbers.
-
-## Why
-
-CUDA Driver API, cuTensorMapEncodeTiled: globalDim and globalStrides. The DSL never calls it (read in
-the lowered code); a negative pitch faults on an H200 (docs/evidence/tma_probes.json).
-
-## How to fix it
-
-Split a tensor that is too large; reverse a mode with a negative stride.
-
-## How to silence it
-
-Only where the fault is meant: the tensor map describes another tensor.
-"""
+"""LC243 tma-range: an extent or stride of the global tensor does not fit the tensor map."""
 
 from __future__ import annotations
 

@@ -1,28 +1,4 @@
-"""LC244 tma-gaps: a tensor map of 4-bit or 6-bit elements with gaps breaks a limit of these formats.
-
-## What it means
-
-`internal_type=cutlass.Uint8` for 4-bit elements, and any 6-bit elements, give a tensor map that puts every
-16 elements into 16 bytes of shared memory. Address and strides of its tensor are multiples of 32 bytes, its
-first extent is a multiple of 128 elements, its boxes are 128 elements wide; not every swizzle is allowed,
-and 4-bit elements can be loaded but not stored. Packed 4-bit elements need an even first extent. The DSL
-checks none of these limits.
-
-## Why
-
-CUDA Driver API, cuTensorMapEncodeTiled, for CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B, 16U6_ALIGN16B and
-16U4_ALIGN8B. The DSL writes the map without the driver (measured). No GPU with these formats was
-available.
-
-## How to fix it
-
-Pad rows to 128 elements, align the tensor to 32 bytes, and make tiles 128 elements wide with the
-128-byte swizzle. Store 4-bit elements packed.
-
-## How to silence it
-
-Only where the fault is meant: the driver would refuse the map.
-"""
+"""LC244 tma-gaps: a tensor map of 4-bit or 6-bit elements with gaps breaks a limit of these formats."""
 
 from __future__ import annotations
 

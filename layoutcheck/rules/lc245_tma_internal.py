@@ -1,26 +1,4 @@
-"""LC245 tma-internal: the tensor map and its copy count different elements.
-
-## What it means
-
-There are two causes. A shared tensor of bytes holds 4-bit elements with gaps, 16 of them in 16
-bytes, but the tensor map packs them because it was made without `internal_type=cutlass.Uint8`. Or a
-store has an `internal_type` of another width: the DSL cuts boxes and counts coordinates in
-elements of that type, but writes a tensor map of the tensor's own type.
-
-## Why
-
-Read from the tensor maps and coordinates that the DSL makes (tests/conformance/test_tma.py). The two
-formats differ in bytes 8 and 9 of the map, as CUTLASS issue 3236 reports for FP4 on sm_120.
-
-## How to fix it
-
-Pass `internal_type=cutlass.Uint8` only if the elements in shared memory should have gaps. Recast both tensors
-before the store, and leave `internal_type` out.
-
-## How to silence it
-
-Only where the fault is meant: elements arrive elsewhere.
-"""
+"""LC245 tma-internal: the tensor map and its copy count different elements."""
 
 from __future__ import annotations
 

@@ -1,33 +1,4 @@
-"""LC246 tma-corner: the corners of an im2col tensor map are out of range, or enclose no pixel.
-
-## What it means
-
-Two corners bound the box from which pixels are taken. Each of their numbers has 16 bits for a
-tensor of rank 3, 8 bits for rank 4 and 5 bits for rank 5. The DSL stores only the low bits of
-larger numbers: with 17 pixels of padding in a 3-d convolution, the box begins 15 pixels inside the
-tensor. An instruction that begins outside the box faults. An instruction of an empty box faults
-too; the DSL makes an empty box if the filter is larger than the padded tensor and the stride is
-above 1.
-
-## Why
-
-CUDA Driver API, cuTensorMapEncodeIm2col: pixelBoxLowerCorner and pixelBoxUpperCorner are -32768 to 32767,
--128 to 127 and -16 to 15 for tensorRank 3, 4 and 5, and the box has a non-zero area. The DSL never calls it
-and masks each corner (read back from the words it stores, tests/conformance/test_im2col.py). It rounds the
-number of places, (extent + upper - lower - 1) / stride + 1, towards zero. So it counts one place in an
-empty box. On an H200 an instruction that begins outside the stored corners is an illegal instruction; one
-that begins inside them loads other pixels (docs/evidence/tma_im2col.json).
-
-## How to fix it
-
-If the box is empty, add padding. Otherwise pad less, pad the tensor itself, or split a dilated
-filter by taps. A spatial mode whose filter has one tap and no padding can join N, which leaves more
-bits for the others.
-
-## How to silence it
-
-Only where the fault is meant: the tensor map describes another tensor.
-"""
+"""LC246 tma-corner: the corners of an im2col tensor map are out of range, or enclose no pixel."""
 
 from __future__ import annotations
 

@@ -1,26 +1,4 @@
-"""LC247 tma-filter-offset: the offset of a filter tap does not fit the im2col instruction.
-
-## What it means
-
-The instruction says which tap of the filter it loads: an unsigned offset for each spatial
-dimension, of 16 bits for a tensor of rank 3, 8 bits for rank 4 and 5 bits for rank 5. It cannot
-reach taps further away, or before the first one.
-
-## Why
-
-PTX ISA, tensor im2col mode: offsets are 0 to 2^16-1, 2^8-1 and 2^5-1 for tensors of 3, 4 and 5 dimensions.
-The DSL passes lower_srt + tap * stride_srt without a check. An H200 keeps the offsets side by side in
-one number: the excess of one offset is added to the next dimension's (docs/evidence/tma_im2col.json).
-
-## How to fix it
-
-Count taps from 0 (`lower_srt`), and take fewer bits: a smaller dilation, fewer taps, or a tensor of lower rank (a
-spatial mode whose filter has one tap and no padding can join N).
-
-## How to silence it
-
-Only where the fault is meant: the copy loads other pixels.
-"""
+"""LC247 tma-filter-offset: the offset of a filter tap does not fit the im2col instruction."""
 
 from __future__ import annotations
 

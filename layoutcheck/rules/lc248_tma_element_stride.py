@@ -1,25 +1,4 @@
-"""LC248 tma-element-stride: a convolution's stride does not fit the tensor map of an im2col copy.
-
-## What it means
-
-The tensor map stores the steps between pixels as elementStrides, 1 to 8, of 3 bits each. The DSL
-stores a larger stride over the bits of its neighbour: both dimensions then step by other numbers.
-
-## Why
-
-CUDA Driver API, cuTensorMapEncodeIm2col: each of elementStrides is 1 to 8. The DSL never calls it and shifts the
-strides into place without a mask (read back from the words it stores); on an H200 the copy loads other pixels
-(docs/evidence/tma_im2col.json).
-
-## How to fix it
-
-A convolution of a larger stride reads a small part of the tensor: give it a tensor with strides that skip the
-rest, and a stride of 1.
-
-## How to silence it
-
-Only where the fault is meant: the tensor map describes another tensor.
-"""
+"""LC248 tma-element-stride: a convolution's stride does not fit the tensor map of an im2col copy."""
 
 from __future__ import annotations
 

@@ -1,26 +1,4 @@
-"""LC249 tma-taps: a box of an im2col copy goes past the tensor's channels, where the tile has the next filter tap.
-
-## What it means
-
-A tile of the convolution's matrix may hold several taps: 128 columns of a tensor of 64 channels are
-two. One instruction loads channels of one tap. Everything beyond the last channel arrives as zeros,
-so the next tap's columns are missing.
-
-## Why
-
-PTX ISA, tensor im2col mode: a box has channelsPerPixel elements along C from one coordinate, zero outside the
-tensor. The DSL makes boxes as wide as shared memory's run of columns, whatever the tensor's channels (measured;
-docs/evidence/tma_im2col.json).
-
-## How to fix it
-
-Make the run of columns in shared memory no wider than the channels: `(rows, (64, 2))` with the taps
-apart, as a swizzle atom of 64 channels has them. Each tap then gets its own instruction.
-
-## How to silence it
-
-Only where the fault is meant: the columns of the next tap are zeros.
-"""
+"""LC249 tma-taps: a box of an im2col copy goes past the tensor's channels, where the tile has the next filter tap."""
 
 from __future__ import annotations
 

@@ -1,22 +1,4 @@
-"""LC250 tmem-lanes: a warp accesses lanes of tensor memory that it does not own.
-
-## What it means
-
-Tensor memory has 128 lanes, and warp w of a warpgroup reaches lanes `32 * (w % 4)` to `32 * (w % 4) + 31`
-only, with both `tcgen05.ld` and `tcgen05.st`. The copy steps past them, or, in a traced kernel whose products are
-followed, a warp has the slice of another one. The compiler does not check lanes.
-
-## Why
-
-PTX ISA, tcgen05, Tensor Memory Access Restrictions. Nothing in the DSL checks it (measured: the verifier
-accepts any stride). Compiler-verified only: no Blackwell GPU ran it.
-
-## How to fix it
-
-Give each warp the lanes it owns: partition with `tcgen05.make_tmem_copy(atom, tensor)` and
-`get_slice(tid)`, with all four warps of the warpgroup taking part. Move data that must change lanes
-through shared memory.
-"""
+"""LC250 tmem-lanes: a warp accesses lanes of tensor memory that it does not own."""
 
 from __future__ import annotations
 

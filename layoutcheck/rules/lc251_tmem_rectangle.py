@@ -1,26 +1,4 @@
-"""LC251 tmem-rectangle: the view of tensor memory is not the rectangle that the instruction moves.
-
-## What it means
-
-`tcgen05.ld` and `tcgen05.st` move a fixed rectangle of lanes and columns at one address, that of
-V's first element. They ignore the strides of V. If V names other lanes or columns, another order,
-or another number of them, the instruction moves other data.
-
-## Why
-
-PTX ISA, tcgen05.ld, Data Movement Shape: 32x32b.xN is 32 lanes x N columns, 16x64b.xN 16 lanes x 2N, 16x128b
-4N, 16x256b 8N. In a layout of 32-bit elements a column is stride 1 and a lane stride 65536 (of 16-bit elements
-1 and 131072). Measured on the DSL: one instruction at the address of V's first element, whatever V is.
-Compiler-verified only: no Blackwell GPU ran it.
-
-## How to fix it
-
-Let `tcgen05.make_tmem_copy(atom, tensor)` partition the tensor, or write V as the report says.
-
-## How to silence it
-
-Silence the line only if the elements that the instruction moves are the ones that you want.
-"""
+"""LC251 tmem-rectangle: the view of tensor memory is not the rectangle that the instruction moves."""
 
 from __future__ import annotations
 

@@ -1,22 +1,4 @@
-"""LC252 tmem-fragment: the register fragment does not have the registers that the atom's repetition moves.
-
-## What it means
-
-The atom says `x32`, but the compiler emits the largest power of two that fits the registers' V. If V has fewer
-values, the instruction moves less than the view of tensor memory names; if it has more, some are never filled. The
-instruction moves adjacent 32-bit registers and ignores strides inside V. Registers are counted in elements of the
-atom's type, so an `f32` atom on 16-bit tensors moves twice as many as there are.
-
-## Why
-
-Measured on the DSL, in PTX: `tcgen05.ld.32x32b.x8` comes out of an atom of x32 and a fragment of 8. PTX ISA,
-tcgen05.ld: a fragment is a vector of adjacent 32-bit registers. Compiler-verified only: no Blackwell GPU ran it.
-
-## How to fix it
-
-Make the fragment with the partition's own shape (`cute.make_rmem_tensor(thr.partition_D(t).shape, dtype)`), or
-choose the repetition that fits it. Make the atom with the tensors' element type.
-"""
+"""LC252 tmem-fragment: the register fragment does not have the registers that the atom's repetition moves."""
 
 from __future__ import annotations
 

@@ -1,22 +1,4 @@
-"""LC253 tmem-bounds: the copy leaves the 128 lanes and 512 columns of tensor memory.
-
-## What it means
-
-Counted from its own base, the view reaches column 512 or lane 128 or beyond: whatever the base is,
-that is outside tensor memory. An address is lane * 65536 + column, so a stride that is too large by
-one element already changes the lane.
-
-## Why
-
-PTX ISA, tcgen05, Tensor Memory: 128 lanes x 512 columns of 32 bits a CTA; addresses hold the lane in bits 31-16
-and the column in bits 15-0. Nothing in the DSL checks it (measured). Compiler-verified only: no Blackwell GPU
-ran it.
-
-## How to fix it
-
-Use only allocated columns (`tcgen05.alloc`: 32, 64, 128, 256 or 512), and a stride of 65536 between
-lanes.
-"""
+"""LC253 tmem-bounds: the copy leaves the 128 lanes and 512 columns of tensor memory."""
 
 from __future__ import annotations
 

@@ -1,23 +1,4 @@
-"""LC254 tmem-column: an instruction begins in the middle of a column, or at an odd one.
-
-## What it means
-
-Tensor memory is addressed by columns of 32 bits. A step of one 16-bit element is half a column, and
-the half ends up in the uppermost bits of the address: lane 32768. The shapes 16x64b, 16x128b,
-16x256b and the packing forms also need an even column; the compiler checks it for the base only,
-not for the addresses that the copy steps to.
-
-## Why
-
-Measured on the DSL: an offset of 3 bf16 elements is emitted as address + 0x80000001. The verifier: "require tmem
-memref aligned at 2 cols (8B) at least", checked for the base pointer only. PTX ISA, Tensor Memory Addressing: bits
-31-16 are the lane. Compiler-verified only: no Blackwell GPU ran it.
-
-## How to fix it
-
-Make the strides of rest modes whole columns (32 bits divided by the element's width), and even
-columns for the wide shapes.
-"""
+"""LC254 tmem-column: an instruction begins in the middle of a column, or at an odd one."""
 
 from __future__ import annotations
 

@@ -1,22 +1,4 @@
-"""LC255 tmem-packing: a packing copy of tensor memory does not have one element in each column.
-
-## What it means
-
-`.pack::16b` puts the lower halves of two adjacent columns into one register; `.unpack::16b` does
-the reverse. They are for 16-bit elements with one element in each 32-bit column (stride 2 in a
-16-bit layout), as in accumulators of 16 bits. If a column already holds two elements, or the
-elements are not 16 bits wide, the copy drops every other half.
-
-## Why
-
-PTX ISA, tcgen05.ld: "pack two 16-bit elements from adjacent columns into a single 32-bit element". The DSL shows
-the same thread-value layouts with and without packing and compares no stride (measured).
-Compiler-verified only: no Blackwell GPU ran it.
-
-## How to fix it
-
-Leave packing out where two elements share a column; give V stride 2 where they do not.
-"""
+"""LC255 tmem-packing: a packing copy of tensor memory does not have one element in each column."""
 
 from __future__ import annotations
 

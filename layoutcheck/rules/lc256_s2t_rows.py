@@ -1,22 +1,4 @@
-"""LC256 s2t-rows: `tcgen05.cp` writes other lanes or columns than its destination view names.
-
-## What it means
-
-`tcgen05.cp` writes whole rows to a fixed set of lanes: `32x128b.warpx4` its 32 rows of 16 bytes to the lanes of all
-four warps, `64x128b.warpx2` to two pairs of warps, `128x128b` and `128x256b` to all lanes, `4x256b` its 4 rows of 32
-bytes to one lane of each warp. The address is that of V's first element; the instruction ignores V's own lanes and
-columns. If V names fewer, the copy overwrites more than V names; if V names others, they are not written.
-
-## Why
-
-PTX ISA, tcgen05.cp and Data Movement Shape. The lanes of `4x256b` are those of CUTLASS's traits
-(copy_traits_sm100.hpp). Measured on the DSL: it emits one instruction at the address of V's first element, whatever
-V is, and does not compare the sizes of V's two sides. Compiler-verified only: no Blackwell GPU ran it.
-
-## How to fix it
-
-Let `tcgen05.make_s2t_copy(atom, tensor)` and `partition_D` make the view of tensor memory.
-"""
+"""LC256 s2t-rows: `tcgen05.cp` writes other lanes or columns than its destination view names."""
 
 from __future__ import annotations
 

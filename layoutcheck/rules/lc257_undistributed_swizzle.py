@@ -1,27 +1,4 @@
-"""LC257 undistributed-swizzle: the view's layout is still composed with a swizzle at a run-time offset, which the lowering drops.
-
-## What it means
-
-A partition of a tensor whose swizzle is in its *layout* (`S<4,0,4> o 0 o (64,16):...`) keeps it there, with
-the thread's offset inside: `S<4,0,4> o ? o ...`. If the compiler cannot distribute the swizzle to strides,
-it leaves the view as it is. The asynchronous and matrix atoms then drop its layout: every instruction goes
-to the address of the first element. Universal and s2r/r2s atoms refuse such a view.
-
-## Why
-
-Measured on the DSL, in PTX: eight `cp.async` of one thread, all to `[%r1]`; ldmatrix and stmatrix likewise. With a
-static offset (`o 0 o`) each instruction gets its own address, the swizzle counting elements. Reported in
-[NVIDIA/cutlass#3160](https://github.com/NVIDIA/cutlass/issues/3160).
-
-## How to fix it
-
-Put the swizzle on the pointer: `smem.allocate_tensor(dtype, outer_layout, byte_alignment=1024, swizzle=...)`; it then counts
-bytes. Or choose a thread layout whose rest modes stay out of the swizzle's bits.
-
-## How to silence it
-
-A copy of a single instruction at offset 0 is right; give it the plain layout.
-"""
+"""LC257 undistributed-swizzle: the view's layout is still composed with a swizzle at a run-time offset, which the lowering drops."""
 
 from __future__ import annotations
 

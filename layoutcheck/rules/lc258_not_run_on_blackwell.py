@@ -1,26 +1,4 @@
-"""LC258 not-run-on-blackwell: no GPU ran this instruction; the verdict is based on the compiler and the PTX ISA only.
-
-## What it means
-
-The verdict about this copy was not checked on a GPU: its instruction exists on Blackwell only (tensor memory, bulk
-stores with a byte mask, some forms of TMA, ldmatrix and stmatrix), and layoutcheck's GPU evidence is from an H200.
-
-A byte mask is not known before the kernel runs: layoutcheck assumes that all its bytes are written.
-
-## Why
-
-What the compiler accepts, refuses and emits was measured (`tests/conformance/test_tmem.py`,
-`tests/conformance/test_byte_mask.py`, `tests/conformance/test_tma_rows.py`), and ptxas assembles it.
-What the emitted instructions do is taken from the PTX ISA.
-
-## How to fix it
-
-Nothing is known to be wrong.
-
-## How to silence it
-
-It is a note and does not change the verdict.
-"""
+"""LC258 not-run-on-blackwell: no GPU ran this instruction; the verdict is based on the compiler and the PTX ISA only."""
 
 from __future__ import annotations
 

@@ -1,28 +1,4 @@
-"""LC259 tma-index: the index tensor of a gather4 or scatter4 does not name the rows that the tile needs.
-
-## What it means
-
-The index tensor has one number for each row of the tile: its stride is 0 along the mode that is contiguous in
-global memory, and not along the other. Its elements are integers that reach every row, aligned as integers are,
-and as many as the tile has rows. The DSL checks only that there are at least four indices.
-
-## Why
-
-The DSL takes an index tensor of any element type: of floating-point ones it moves row 0 four times, and 8-bit and
-16-bit integers are taken as signed. It reads four indices for each instruction, even past the end of the tensor (its
-PTX, tests/conformance/test_tma_rows.py). The row coordinates of the instruction are .s32 (PTX ISA,
-cp.async.bulk.tensor).
-
-## How to fix it
-
-`cute.make_tensor(rows, cute.make_layout((R, C), stride=(1, 0)))` of Int32 for data that is contiguous along mode
-1, `stride=(0, 1)` for data that is contiguous along mode 0. Pad the indices to whole tiles with a row beyond the
-tensor's last: it reads zeros and writes nothing.
-
-## How to silence it
-
-Silence it if the tensor has fewer rows than its type says, or if more indices follow in memory.
-"""
+"""LC259 tma-index: the index tensor of a gather4 or scatter4 does not name the rows that the tile needs."""
 
 from __future__ import annotations
 

@@ -1,24 +1,4 @@
-"""LC290 promise: the verdict holds only if the alignment promised in the types is true.
-
-## What it means
-
-`assumed_align`, `cute.assume(..., divby=)`, `make_ptr(..., assumed_align=)` and `?{div=N}` are
-promises that the compiler does not check. The report lists those that this copy's width needs, so
-that a caller can check them.
-
-## Why
-
-Measured on the DSL: the promise becomes `align<N>` in the type and nothing tests it at run time.
-
-## How to fix it
-
-Nothing is wrong. Check the promise at the entry point:
-`assert tensor.data_ptr() % 16 == 0 and tensor.stride(0) % 8 == 0`.
-
-## How to silence it
-
-It is a note and never fails a run.
-"""
+"""LC290 promise: the verdict holds only if the alignment promised in the types is true."""
 
 from __future__ import annotations
 

@@ -1,23 +1,4 @@
-"""LC291 zero-fill: a false predicate of `cp.async` writes zeros; it does not leave the destination alone.
-
-## What it means
-
-Every other atom skips the copy if its predicate is false. `cp.async` writes zeros to the full width
-instead: that is right for loading tails, and wrong if the destination holds data to keep.
-
-## Why
-
-PTX ISA, cp.async: bytes past `src-size` are filled with zeros; the DSL lowers a false predicate to
-`src-size` 0 (measured).
-
-## How to fix it
-
-If you want zeros, change nothing. To keep the old contents, branch around the copy.
-
-## How to silence it
-
-It is a note and never fails a run.
-"""
+"""LC291 zero-fill: a false predicate of `cp.async` writes zeros; it does not leave the destination alone."""
 
 from __future__ import annotations
 

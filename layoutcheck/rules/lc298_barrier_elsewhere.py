@@ -1,26 +1,4 @@
-"""LC298 barrier-elsewhere: the kernel waits on the barrier of one block, but the copy writes to another.
-
-## What it means
-
-`st.async` and bulk copies within shared memory report their bytes to a barrier of the receiving
-block. If another block's barrier expects them, its wait never ends, and the count of the receiving
-block's barrier becomes wrong.
-
-## Why
-
-PTX ISA, cp.async.bulk and st.async: the mbarrier is in the destination's shared memory. Measured on an H200:
-whichever block's address `mbar_ptr` is, the barrier at the same offset in the block *written to* counts the bytes
-(docs/evidence/cluster_probes.json).
-
-## How to fix it
-
-Let the receiving block announce the bytes to its own barrier (`mbarrier_arrive_and_expect_tx`) and
-wait on it.
-
-## How to silence it
-
-Silence the line if the receiving block's barrier expects the bytes as well.
-"""
+"""LC298 barrier-elsewhere: the kernel waits on the barrier of one block, but the copy writes to another."""
 
 from __future__ import annotations
 

@@ -1,31 +1,4 @@
-"""LC301 bank-conflict: several lanes of one phase access different words of the same shared-memory bank.
-
-## What it means
-
-Shared memory serves a warp in wavefronts of at most one 4-byte word from each of 32 banks. Lanes whose words
-are different but lie in the same bank take turns. The report names the phase (the lanes served together), its
-lanes and banks, and how many wavefronts all warps take against the fewest possible.
-
-## Why
-
-32 banks of 4 bytes, successive words in successive banks (CUDA C++ Best Practices Guide, 10.2.3.1). Phases:
-32 lanes for accesses up to 32 bits, 16 for 64, 8 for 128 bits and for each matrix of `ldmatrix` and
-`stmatrix`.
-Measured on an H200 with Nsight Compute: 829 of 829 accesses counted exactly by this rule (docs/banks.md).
-In a traced kernel, adjacent accesses of a thread count as one of up to 128 bits where they are aligned: LLVM
-joins them (measured in the PTX). `explain` counts them as the atom makes them.
-`cp.async` with `cache = global` goes past L1 and has no bank conflicts (measured), so it is never flagged.
-
-## How to fix it
-
-Give the tile the swizzle that the finding names: `layoutcheck.best_swizzle` tries all that keep the vectors
-whole. Or pad the pitch by one access (16 bytes for 128-bit accesses). A finding about element accesses names no
-swizzle: `layoutcheck trace --fix` tries swizzles and pitches in the program.
-
-## How to silence it
-
-A tile that is read once may not be worth a swizzle. `slow` fails a run only with `--strict`.
-"""
+"""LC301 bank-conflict: several lanes of one phase access different words of the same shared-memory bank."""
 
 from __future__ import annotations
 

@@ -1,29 +1,4 @@
-"""LC302 uncoalesced: a warp's accesses touch more sectors of global memory than their bytes need.
-
-## What it means
-
-Global memory moves in 32-byte sectors. When the lanes of a warp access addresses that are far
-apart, each lane moves a sector of its own, and most of its bytes are not used. The report compares
-the sectors that all warps move with the sectors that the same bytes would fill if they were
-adjacent.
-
-## Why
-
-A warp instruction is one request and moves every 32-byte sector that an active lane touches, once (CUDA C++
-Best Practices Guide, 10.2.1). Measured on an H200: sectors and requests of every access counted exactly
-(docs/banks.md).
-
-## How to fix it
-
-Let neighbouring threads take neighbouring elements: put the contiguous mode of the tensor first in the thread
-layout, and give each thread a whole vector along it. Where source and destination disagree on the contiguous
-mode, go through shared memory.
-
-## How to silence it
-
-If lines stay in L1 until the next instruction uses the rest of them, the waste is smaller than the count. `slow`
-fails a run only with `--strict`.
-"""
+"""LC302 uncoalesced: a warp's accesses touch more sectors of global memory than their bytes need."""
 
 from __future__ import annotations
 

@@ -1,31 +1,4 @@
-"""LC303 narrow: the copy moves fewer bits in each instruction than its layouts and proved alignment allow.
-
-## What it means
-
-Every thread's values are adjacent in source and destination, and their addresses are proved to be
-aligned, for a wider access than the atom's. The copy takes two, four or more times the instructions
-that it needs.
-
-For a copy of whole tiles, the rule also reports where other thread and value layouts would save seven of
-eight instructions. There both tiles are contiguous along the same mode and the threads divide it into wide
-vectors, but a thread's values run across it.
-
-## Why
-
-The load/store unit takes one warp instruction a cycle whatever its width, up to 16 bytes a lane (PTX ISA,
-`ld` and `st`: `.v4.b32`; `cp.async`: cp-size 16). What is provable is computed from `align<>`, the strides
-of the views and the pointer's swizzle; it holds for every thread and every step of the copy.
-
-## How to fix it
-
-Raise `num_bits_per_copy` to the width that the finding gives (and, with `make_tiled_copy_tv`, give each
-thread that many values along the contiguous mode).
-
-## How to silence it
-
-A narrow access has no advantage, except that `cp.async` of 4 or 8 bytes can predicate smaller
-pieces. `slow` fails a run only with `--strict`.
-"""
+"""LC303 narrow: the copy moves fewer bits in each instruction than its layouts and proved alignment allow."""
 
 from __future__ import annotations
 

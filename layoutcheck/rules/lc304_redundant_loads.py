@@ -1,26 +1,4 @@
-"""LC304 redundant-loads: a thread asks for the same bytes several times within one cp.async copy.
-
-## What it means
-
-A mode of the source view has stride 0 (a broadcast), and the copy iterates over it: every step asks for what
-the thread has already asked for, and writes it to another place in shared memory. Threads that share an
-address cost nothing extra within one warp instruction; instructions that repeat an address do.
-
-## Why
-
-Each step is a `cp.async` of its own: it writes to memory, so that the compiler keeps it (measured: 8 of 8).
-Other copies are left alone. The compiler merges loads of the same bytes into registers, also those of
-`ldmatrix`, and those that are then stored to shared memory (measured in the PTX: 2 are left of 8).
-
-## How to fix it
-
-Copy one slice of the broadcast mode, and broadcast where the tile is read: a shared layout of stride 0 in that
-mode.
-
-## How to silence it
-
-A few repeated scalars are harmless. `slow` fails a run only with `--strict`.
-"""
+"""LC304 redundant-loads: a thread asks for the same bytes several times within one cp.async copy."""
 
 from __future__ import annotations
 

@@ -1,25 +1,4 @@
-"""LC305 swizzle-conflicts: the pointer's swizzle causes bank conflicts that the tile without a swizzle would not have.
-
-## What it means
-
-A swizzle should spread accesses over the banks. This one does the opposite for this access: with
-the same layout and no swizzle, the warps take fewer wavefronts.
-
-## Why
-
-The banks and phases of LC301, counted with the swizzle and without it.
-
-## How to fix it
-
-Drop the swizzle, or take the one that suits *all* accesses of the tile: list them to
-`layoutcheck.best_swizzle`. A swizzle chosen for the reader may cost the writer something; then
-compare the totals.
-
-## How to silence it
-
-If another access of the same tile gains more than this one loses, nothing is wrong. `slow` fails a run only
-with `--strict`.
-"""
+"""LC305 swizzle-conflicts: the pointer's swizzle causes bank conflicts that the tile without a swizzle would not have."""
 
 from __future__ import annotations
 

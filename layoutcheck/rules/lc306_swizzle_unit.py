@@ -1,28 +1,4 @@
-"""LC306 swizzle-unit: a pointer's swizzle counts bytes, and these numbers look like elements.
-
-## What it means
-
-The same three numbers mean different swizzles in two places: in a composed layout `S<b,m,s> o 0 o L` they
-count elements, on a shared-memory pointer they count bytes. `S<3,4,3>` of bytes is `S<3,3,3>` of bf16
-elements and `S<3,2,3>` of f32 elements. Here the pointer's swizzle leaves bank conflicts, and reading one
-of its numbers as elements (the base, or the shift computed from the element's width) removes them.
-
-## Why
-
-Measured: the DSL applies a pointer's swizzle to the byte address (`xor` of shifted address bits in the
-PTX). CUTLASS's own ampere `tensorop_gemm.py` computes the shift as `log2(128 // width)`: right for fp16,
-but S<2,4,4> for fp8, under which every K-major `ldmatrix` is 2-way. Measured on an H200: 4684 conflicts, 18
-with S<2,4,3> (docs/banks.md).
-
-## How to fix it
-
-Write the pointer's swizzle in bytes: base = log2 of the bytes that must stay together (4 for 16-byte
-vectors).
-
-## How to silence it
-
-If the swizzle is intended, silence this rule: LC301 reports the same conflicts without the guess.
-"""
+"""LC306 swizzle-unit: a pointer's swizzle counts bytes, and these numbers look like elements."""
 
 from __future__ import annotations
 

@@ -1,26 +1,4 @@
-"""LC307 split-accesses: the compiler splits the copy into narrower accesses than the atom names.
-
-## What it means
-
-A universal copy says 128 bits, but the compiler emits accesses of 8, 4 or 2 bytes. The alignment proved for
-*every* slice allows no more, or the elements are narrower than a byte. The copy is correct, but slower than
-it looks.
-
-## Why
-
-Measured on the DSL: a universal copy is emitted with the alignment proved for all its slices, the gcd of
-`align<>` and the bytes of every rest stride. A pitch of 12 bf16 makes 8-byte accesses of a 128-bit atom.
-4-bit types move at most 8 bytes at a time, and the last of several slices moves 2 bytes.
-
-## How to fix it
-
-Pad the pitch to a multiple of the vector, or promise the divisibility (`cute.assume(stride, divby=8)`).
-Recast 4-bit tensors to 8 or 32 bits before the copy (`cute.recast_tensor`).
-
-## How to silence it
-
-Ask for the width that is emitted. `slow` fails a run only with `--strict`.
-"""
+"""LC307 split-accesses: the compiler splits the copy into narrower accesses than the atom names."""
 
 from __future__ import annotations
 

@@ -1,28 +1,4 @@
-"""LC308 fragment-order: `autovec_copy` uses narrow accesses because the fragment's order differs from memory's.
-
-## What it means
-
-The values in memory are adjacent and aligned for a wide access, but the register fragment has them
-in another order. `autovec_copy` looks for the longest run that both layouts share, finds a short
-one, and emits narrow accesses of that length.
-
-## Why
-
-`max_common_layout` of the two layouts decides the width (CuTe DSL, `autovec_copy`), and the compiler does
-not permute registers. Measured on the DSL: a default column-major `(8,8)` fragment stored row by row to
-row-major memory becomes 64 two-byte stores, although 8 stores of 16 bytes would be enough
-(NVIDIA/cutlass#3463).
-
-## How to fix it
-
-Lay the fragment out as memory is: `cute.make_rmem_tensor(cute.make_layout(shape, stride=...), dtype)` with
-stride 1 in memory's contiguous mode (`cute.make_fragment_like(memory_tensor)` does that).
-
-## How to silence it
-
-If another instruction fixes the fragment's order (as for an MMA accumulator), narrow accesses may
-be unavoidable. `slow` fails a run only with `--strict`.
-"""
+"""LC308 fragment-order: `autovec_copy` uses narrow accesses because the fragment's order differs from memory's."""
 
 from __future__ import annotations
 

@@ -1,27 +1,4 @@
-"""LC309 tma-boxes: a TMA copy takes more instructions than its tile needs.
-
-## What it means
-
-The DSL follows the shared layout as far as it runs along the global tensor, and issues one instruction for
-each such box. A layout interrupts the run where its rows are longer than the swizzle's span or 256
-elements. It makes boxes of a single row: a tile of (64,128) bf16 under S<3,4,3> in plain row-major order
-takes 128 instructions instead of 2.
-
-## Why
-
-Read from the boxes of the DSL (also tile-ai/tilelang#2630). One instruction moves a box of at most 256
-elements along each dimension, and of the swizzle's span along the first (CUDA Driver API,
-cuTensorMapEncodeTiled); the elected thread issues them one by one.
-
-## How to fix it
-
-Lay the tile out in atoms as wide as the span: `tile_to_shape` of (8,64):(64,1) for bf16 under S<3,4,3>,
-that is (64,(64,2)):(64,(1,4096)) for a tile of (64,128).
-
-## How to silence it
-
-Silence it if the tile is copied once and nothing waits for it.
-"""
+"""LC309 tma-boxes: a TMA copy takes more instructions than its tile needs."""
 
 from __future__ import annotations
 

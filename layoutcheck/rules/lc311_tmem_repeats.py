@@ -1,23 +1,4 @@
-"""LC311 tmem-repeats: the copy takes many small tensor-memory instructions instead of one with more repetitions.
-
-## What it means
-
-The copy walks adjacent columns with a repetition of 1, 2 or 4. `.xN` takes N times as many columns in one
-instruction, up to x128 (x64 for 16x128b, x32 for 16x256b).
-
-## Why
-
-PTX ISA, tcgen05.ld: `.num` repeats the shape along the columns. The count of instructions is the DSL's own, in PTX; what
-each costs was not measured, as no Blackwell GPU ran it.
-
-## How to fix it
-
-A larger `tcgen05.Repetition` in the atom, and a fragment to match. More repetitions take more registers at once.
-
-## How to silence it
-
-If the kernel is short of registers, a small repetition is the right choice.
-"""
+"""LC311 tmem-repeats: the copy takes many small tensor-memory instructions instead of one with more repetitions."""
 
 from __future__ import annotations
 

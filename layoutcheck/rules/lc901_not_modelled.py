@@ -1,22 +1,4 @@
-"""LC901 not-modelled: layoutcheck has no model of this atom, so it gives no answer.
-
-## What it means
-
-layoutcheck recognised the atom and read its types, but has no model of what the compiler and the
-machine do with it.
-
-## Why
-
-layoutcheck does not guess.
-
-## How to fix it
-
-Nothing is known to be wrong.
-
-## How to silence it
-
-The verdict is `unknown`, which fails a run only with `--strict`.
-"""
+"""LC901 not-modelled: layoutcheck has no model of this atom, so it gives no answer."""
 
 from __future__ import annotations
 

@@ -1,25 +1,4 @@
-"""LC902 too-large: the copy is too large to compare byte by byte; one period of it was compared, or nothing.
-
-## What it means
-
-The comparison of every byte with the layouts would not fit the limits on time and memory. For a
-regular copy, layoutcheck compared one period, which answers for the whole copy (a note). For any
-other copy only the compiler's answer is known (`unknown`).
-
-## Why
-
-The comparison is exact: it enumerates every byte, at most 4 MiB for each copy
-(`copies.offsets.MAX_MOVES`). A copy is regular if its iterations differ only in the address, and no
-two elements of the destination share an address.
-
-## How to fix it
-
-Give layoutcheck the tile that one block copies, not the whole tensor.
-
-## How to silence it
-
-The verdict is `unknown`, which fails a run only with `--strict`.
-"""
+"""LC902 too-large: the copy is too large to compare byte by byte; one period of it was compared, or nothing."""
 
 from __future__ import annotations
 

@@ -1,20 +1,20 @@
 """`Rule`: a stable code, what it looks for, and the text that `layoutcheck rule` and docs/rules/ print.
 
-A rule's documentation is its module's docstring: a first line `CODE name: summary`, then the sections
-`## What it means`, `## Why` (with the source of each fact), `## How to fix it`, and `## How to silence it` if there
-is more to say than `heading` and `SILENCED` do. Its examples are data, so that the tests run every one of them; many
-change one thing in a right copy that stands here. All that most rules need they import from here.
+A rule's docstring is `CODE name: summary`; docs/rules/ has its page (`markdown.Page`). Its examples are data, so that
+the tests run every one of them; many change one thing in a right copy that stands here. All that most rules need they
+import from here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.findings import Finding, Where, plain
-from layoutcheck.markdown import heading, page
+from layoutcheck.markdown import Page, heading
 
 __all__ = ["Analysis", "Finding", "Findings", "Where", "demanded", "make_rule"]
 
@@ -26,12 +26,6 @@ def demanded(field: str, value: Any, demand: Any, source: str, **more: Any) -> d
     return {"field": field, "value": value, "demand": demand, "source": source, **more}
 
 
-SILENCED = {
-    "rejected": "Only where the error is meant: the copy does not compile.",
-    "wrong": "Only where the fault is meant: no working kernel depends on it.",
-}
-
-
 class Example(NamedTuple):
     """Arguments of `layoutcheck.check`: one copy that the rule flags, one that it leaves alone."""
 
@@ -39,7 +33,8 @@ class Example(NamedTuple):
     clean: dict[str, Any]
 
 
-class Rule(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Rule(Page):
     """`find` yields this rule's findings about one copy.
 
     A rule that names a cause `explains` kinds of difference (analysis/comparison); one that only names what was seen
@@ -48,11 +43,6 @@ class Rule(NamedTuple):
     there is a finding, where that is quicker to know than the finding's words.
     """
 
-    code: str
-    name: str
-    severity: str
-    summary: str
-    doc: str
     find: Callable[[Analysis], Iterable[Finding]]
     example: Example
     explains: frozenset[str] = frozenset()
@@ -80,13 +70,9 @@ class Rule(NamedTuple):
 
     def page(self) -> str:
         """The rule's page, in Markdown."""
-        flagged, clean = command(self.example.flagged), command(self.example.clean)
-        beyond = (
-            f"\n\n## What no byte shows\n\nIntent and execution are not seen to differ: {self.beyond}."
-            if self.beyond
-            else ""
-        )
-        return page(self.code, self.name, self.severity, self.summary, self.doc + beyond, flagged, clean)
+        title = "## What no byte shows\n\nIntent and execution are not seen to differ"
+        beyond = f"{title}: {self.beyond}." if self.beyond else ""
+        return self.with_commands(command(self.example.flagged), command(self.example.clean), beyond)
 
 
 def make_rule(
@@ -100,17 +86,16 @@ def make_rule(
     beyond: str = "",
     told: Callable[[Analysis], bool] | None = None,
 ) -> Rule:
-    """The rule whose code, name, summary and documentation are in the docstring of the module of `find`.
+    """The rule whose code, name and summary are the docstring of the module of `find`.
 
     `twin` is what differs from `flagged` in a copy that the rule leaves alone: None takes an argument away. The rest
     is as in `Rule`.
     """
     clean = {key: value for key, value in {**flagged, **twin}.items() if value is not None}
-    example, explained = Example(flagged, clean), frozenset(explains)
-    code, name, summary, doc = heading(find.__globals__["__doc__"], SILENCED.get(severity, ""))
+    head = heading(find.__globals__["__doc__"], severity)
     return Rule(
-        code, name, severity, summary, doc, find, example, explained, frozenset(symptoms), beyond, told
-    )
+        *head, find, Example(flagged, clean), frozenset(explains), frozenset(symptoms), beyond, told
+    )  # fmt: skip
 
 
 _POSITIONAL = ("src", "dst")

@@ -10,10 +10,10 @@ from layoutcheck.lint import resolve
 from layoutcheck.lint.analyse import analyse
 from layoutcheck.lint.finding import Edit
 from layoutcheck.lint.fixing import _better, _changed
-from layoutcheck.lint.rules import rules
 from layoutcheck.lint.run import _coverage
 from layoutcheck.lint.source import Source
 from layoutcheck.lint.text import Unreadable, decode, parsed
+from tests.lint.examples import example
 
 
 def codes(text: str) -> list[str]:
@@ -38,9 +38,9 @@ def codes(text: str) -> list[str]:
     ],
 )
 def test_lc262_speaks_of_one_vector_of_elements(swizzle: str, dtype: str, found: bool) -> None:
-    example = rules()["LC262"].example
-    assert example is not None
-    text = example.flagged.replace("(3, 3, 3)", f"({swizzle})").replace("BFloat16", dtype)
+    shown = example("LC262")
+    assert shown is not None
+    text = shown.flagged.replace("(3, 3, 3)", f"({swizzle})").replace("BFloat16", dtype)
     assert codes(text) == ["LC262"] * found
 
 
@@ -61,9 +61,9 @@ def test_lc262_speaks_of_one_vector_of_elements(swizzle: str, dtype: str, found:
     ],
 )
 def test_lc263_knows_what_holds_for_one_thread(condition: str, found: bool) -> None:
-    example = rules()["LC263"].example
-    assert example is not None
-    assert codes(example.flagged.replace("tidx == 0", condition)) == ["LC263"] * found
+    shown = example("LC263")
+    assert shown is not None
+    assert codes(shown.flagged.replace("tidx == 0", condition)) == ["LC263"] * found
 
 
 @pytest.mark.parametrize(
@@ -222,10 +222,10 @@ def test_lc265_knows_the_cache_modes(mode: str) -> None:
 
 @pytest.mark.parametrize("tensor", ["y", "x.part", "x[0]"])
 def test_lc264_speaks_of_parameters(tensor: str) -> None:
-    example = rules()["LC264"].example
-    assert example is not None and codes(example.flagged) == ["LC264"]
-    other = example.flagged.replace("(x.iterator", f"({tensor}.iterator")
-    assert other != example.flagged and codes(other) == []
+    shown = example("LC264")
+    assert shown is not None and codes(shown.flagged) == ["LC264"]
+    other = shown.flagged.replace("(x.iterator", f"({tensor}.iterator")
+    assert other != shown.flagged and codes(other) == []
 
 
 @pytest.mark.parametrize(("call", "made"), [

@@ -8,19 +8,24 @@ import pytest
 from layoutcheck.lint.analyse import analyse
 from layoutcheck.lint.rules import rules
 from layoutcheck.lint.source import Source
+from tests.lint.examples import example
 
 SOURCES = Path(__file__).parent / "sources"
-WITH_EXAMPLE = [rule for rule in rules().values() if rule.example is not None]
+WITH_EXAMPLE = [(code, shown) for code in rules() if (shown := example(code)) is not None]
 
 
 def codes(text):
     return [(finding.line, finding.code) for finding in analyse(text.encode(), "x.py").findings]
 
 
-@pytest.mark.parametrize("rule", WITH_EXAMPLE, ids=lambda rule: rule.code)
-def test_flags_its_example_and_not_the_twin(rule):
-    assert {code for _, code in codes(rule.example.flagged)} == {rule.code}
-    assert codes(rule.example.clean) == []
+@pytest.mark.parametrize(("code", "shown"), WITH_EXAMPLE)
+def test_flags_its_example_and_not_the_twin(code, shown):
+    assert {found for _, found in codes(shown.flagged)} == {code}
+    assert codes(shown.clean) == []
+
+
+def test_rules_about_source_have_an_example():
+    assert [code for code, _ in WITH_EXAMPLE] == [f"LC26{n}" for n in range(8)]
 
 
 @pytest.mark.parametrize("rule", rules().values(), ids=lambda rule: rule.code)

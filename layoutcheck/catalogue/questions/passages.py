@@ -1,13 +1,12 @@
 """Passages of layoutcheck's own documents, and which of them speak of what a text asks.
 
-A passage is a law (`tables.laws`), the page of a rule (the docstring of its module, which is read and not imported), a section or
-a row of a table of docs/guides, or a function of the layout algebra. A word that few passages have says more than one that many
-have (BM25 [Robertson and Zaragoza, 2009]); a name says most; what a passage is about weighs more than what it mentions.
+A passage is a law (`tables.laws`), the page of a rule (docs/rules), a section or a row of a table of docs/guides, or a function
+of the layout algebra. A word that few passages have says more than one that many have (BM25 [Robertson and Zaragoza, 2009]); a
+name says most; what a passage is about weighs more than what it mentions.
 """
 
 from __future__ import annotations
 
-import ast
 import itertools
 import math
 import re
@@ -21,6 +20,7 @@ from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.catalogue.law import Law
 from layoutcheck.catalogue.questions.asking import Asked
 from layoutcheck.catalogue.tables.laws import LAWS
+from layoutcheck.markdown import page_file, rule_files
 
 _ROOT = Path(__file__).parents[2]
 _GUIDES = _ROOT / "guides", _ROOT.parent / "docs" / "guides"  # of a wheel, of a checkout
@@ -148,11 +148,10 @@ def of_law(law: Law) -> Passage:
 
 def _rules() -> Iterator[Passage]:
     for folder in _RULES:
-        for path in sorted((_ROOT / folder).glob("lc[0-9]*.py")):
-            doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            head, _, body = doc.partition("\n")
-            label, _, summary = head.partition(": ")
-            means, why = (_OF_FINDINGS.sub("", _section(body, name)) for name in ("What it means", "Why"))
+        for name in rule_files((str(_ROOT / folder),)):
+            title, summary, text = page_file(name[:5]).split("\n\n", 2)
+            means, why = (_OF_FINDINGS.sub("", _section(text, name)) for name in ("What it means", "Why"))
+            label = title.removeprefix("# ")
             yield Passage(_opening(means), label.split()[0], label, f"{summary} {why}", _OF_RULE)
 
 

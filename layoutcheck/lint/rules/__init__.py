@@ -1,4 +1,4 @@
-"""The rules about source: one a file, named `lcNNN_name.py`; the file's docstring is the rule's documentation."""
+"""The rules about source: one a file, named `lcNNN_name.py`; docs/rules has their pages."""
 
 from __future__ import annotations
 

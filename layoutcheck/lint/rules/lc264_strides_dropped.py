@@ -1,25 +1,4 @@
-"""LC264 strides-dropped: a tensor is rebuilt from its pointer and sizes, without its strides.
-
-## What it means
-
-A host function takes a tensor and makes another one from `x.iterator` and a layout that it computes
-from sizes only. A padded or sliced tensor is then read as if it were packed: the kernel reads other
-data, without an error.
-
-## Why
-
-`make_layout(shape)` without `stride` is packed, first mode fastest (the DSL's own documentation), whatever the tensor's
-strides are. It happened in CUTLASS's FMHA example (pull request 3453) and, outside CuTe, in vLLM (issue 55534).
-
-## How to fix it
-
-Use the strides: `cute.make_layout(sizes, stride=...)` from `x.stride`, with `cute.assume(..., divby=)` where
-vectors need it; or check on the host that the tensor is packed, and silence the line.
-
-## How to silence it
-
-If the interface takes only packed tensors.
-"""
+"""LC264 strides-dropped: a tensor is rebuilt from its pointer and sizes, without its strides."""
 
 from __future__ import annotations
 
@@ -90,28 +69,4 @@ def _strides_seen(source: Source, call: Call, made: ast.Call, tensor: str) -> bo
     )
 
 
-_SOURCE = """
-from cutlass import cute
-
-
-@cute.jit
-def host(x: cute.Tensor, rows: cute.Int32, columns: cute.Int32):
-    view = cute.make_tensor(x.iterator, cute.make_layout(LAYOUT))
-    kernel(view).launch(grid=(1, 1, 1), block=(128, 1, 1))
-
-
-@cute.kernel
-def kernel(x: cute.Tensor):
-    cute.printf("{}", x[0])
-"""
-
-RULE = make_rule(
-    __doc__,
-    "unknown",
-    find,
-    ("make_tensor",),
-    _SOURCE,
-    "LAYOUT",
-    "(rows, columns)",
-    "(rows, columns), stride=x.stride",
-)
+RULE = make_rule(__doc__, "unknown", find, ("make_tensor",))

@@ -1,21 +1,4 @@
-"""LC265 atom-width: `cp.async` does not have this width.
-
-## What it means
-
-No `cp.async` instruction moves the `num_bits_per_copy` of this `CopyG2SOp` atom: the widths are 32,
-64 and 128 bits, and with `LoadCacheMode.GLOBAL` only 128. The kernel does not compile.
-
-## Why
-
-PTX ISA, cp.async: `cp-size` is 4, 8 or 16 bytes for `.ca`, 16 for `.cg`. Compiled with the DSL: the verifier
-refuses the copy at its first use (LC103).
-
-## How to fix it
-
-The unit is the bit: 16 bytes are `num_bits_per_copy=128`. For 4 or 8 bytes use `LoadCacheMode.ALWAYS`, which
-moves the same data through L1 (`layoutcheck lint --fix` does it). Two-byte elements one at a time need a
-`CopyUniversalOp` through registers.
-"""
+"""LC265 atom-width: `cp.async` does not have this width."""
 
 from __future__ import annotations
 
@@ -72,16 +55,4 @@ def _cache_mode(source: Source, op: ast.Call) -> str | None:
     return name if name in ("ALWAYS", "GLOBAL", "STREAMING", "LAST_USE", "NONE") else None
 
 
-_SOURCE = """
-import cutlass
-from cutlass import cute
-from cutlass.cute.nvgpu import cpasync
-
-atom = cute.make_copy_atom(
-    cpasync.CopyG2SOp(cpasync.LoadCacheMode.MODE), cutlass.Float32, num_bits_per_copy=64
-)
-"""
-
-RULE = make_rule(
-    __doc__, "rejected", find, ("make_copy_atom", "CopyAtom"), _SOURCE, "MODE", "GLOBAL", "ALWAYS"
-)
+RULE = make_rule(__doc__, "rejected", find, ("make_copy_atom", "CopyAtom"))

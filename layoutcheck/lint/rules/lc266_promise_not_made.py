@@ -1,25 +1,4 @@
-"""LC266 promise-not-made: the code checks a fact about alignment but does not tell the compiler.
-
-## What it means
-
-The function asserts that an address or an extent is a multiple of N, and then hands the tensor to the DSL without
-`assumed_align=` or `divisibility=`. The compiler has to assume an element's alignment: 128-bit copies are
-refused, `autovec_copy` moves one element at a time.
-
-## Why
-
-Measured on the DSL: without `assumed_align` the type is aligned to its element; `mark_compact_shape_dynamic`
-without `divisibility` gives `?`, with it `?{div=N}`, and only that proves the alignment of later rows.
-
-## How to fix it
-
-State the fact: `from_dlpack(x, assumed_align=16)`, `mark_compact_shape_dynamic(mode=1, divisibility=8)`.
-`layoutcheck lint --fix` writes it, with the checked number.
-
-## How to silence it
-
-It is a note and never fails a run.
-"""
+"""LC266 promise-not-made: the code checks a fact about alignment but does not tell the compiler."""
 
 from __future__ import annotations
 
@@ -128,22 +107,4 @@ def _multiple(scope: Scope, test: ast.expr, holds: bool, asked: tuple[str, ...])
     return number if number > 1 and number & (number - 1) == 0 else 0
 
 
-_SOURCE = """
-from cutlass.cute.runtime import from_dlpack
-
-
-def view(x):
-    assert x.data_ptr() % 16 == 0
-    return from_dlpack(ARGUMENTS)
-"""
-
-RULE = make_rule(
-    __doc__,
-    "note",
-    find,
-    ("from_dlpack", "mark_compact_shape_dynamic"),
-    _SOURCE,
-    "ARGUMENTS",
-    "x",
-    "x, assumed_align=16",
-)
+RULE = make_rule(__doc__, "note", find, ("from_dlpack", "mark_compact_shape_dynamic"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from layoutcheck.markdown import PageRule, rules_in
+from layoutcheck.markdown import Page, rules_in
 
 
-def rules() -> dict[str, PageRule]:
+def rules() -> dict[str, Page]:
     """Every rule about operands by its code."""
     return rules_in(__name__)

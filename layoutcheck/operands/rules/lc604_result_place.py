@@ -1,30 +1,10 @@
-"""LC604 result-place: an element of C is stored at another row or column than those of its operands.
-
-## What it means
-
-An accumulator is the sum of a row of A times a column of B. layoutcheck followed both from global memory,
-and the accumulator to its store. Along one mode the coordinate of C is not that of the row of A (or of the column of B), up
-to one distance for the whole tile, although both run over the same coordinates, or nearly all of them. Rows or columns of C
-change places. So may whole tiles, which layoutcheck compares from one tile to the next of the first blocks: where C is
-stored at the tile (n, m), or one coordinate of a tile of A or B is that of the other. Or C is stored from a tile in shared memory that only partly holds results, and the rest was never written.
-
-## Why
-
-PTX ISA, mma.sync and wgmma.mma_async, "Matrix Fragments" of the accumulator: which row and column a register holds follows
-from the lane and the register. If the operands are filled in another order than the one in which C is partitioned, or C
-is copied out through a fragment of another layout, every copy is legal and C is permuted (seen on an H200).
-
-## How to fix it
-
-Partition C with the tiled MMA that multiplies, and make the copies of A, B and C from it: `make_tiled_copy_A`,
-`make_tiled_copy_B`, `make_tiled_copy_C`, each with `retile`. Cut the tiles of A, B and C by one coordinate (m, n, k), with `proj`.
-"""
+"""LC604 result-place: an element of C is stored at another row or column than those of its operands."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.markdown import page_rule
+from layoutcheck.markdown import Page, heading
 
 
 def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
@@ -56,15 +36,4 @@ def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
     return f"C is stored under another {name} than its {what}", message
 
 
-FLAGGED = """
-copy_b = cute.make_tiled_copy_B(ldmatrix, other_mma)
-cute.gemm(tiled_mma, acc, rA, rB, acc)
-cute.copy(store, acc, tiled_mma.get_slice(tidx).partition_C(gC))
-"""
-CLEAN = """
-copy_b = cute.make_tiled_copy_B(ldmatrix, tiled_mma)
-cute.gemm(tiled_mma, acc, rA, rB, acc)
-cute.copy(store, acc, tiled_mma.get_slice(tidx).partition_C(gC))
-"""
-
-RULE = page_rule(__doc__, "wrong", FLAGGED, CLEAN)
+RULE = Page(*heading(__doc__, "wrong"))

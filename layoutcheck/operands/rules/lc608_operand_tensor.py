@@ -1,34 +1,10 @@
-"""LC608 operand-tensor: two operands are elements of one tensor, and another tensor is left over.
-
-## What it means
-
-layoutcheck followed the operands from global memory, and found one of these:
-
-- Both operands come from one tensor. The kernel is given another tensor, of the same type and with two modes or more, and
-  uses no element of it.
-- Two products take one tensor (attention that multiplies K in the place of V), and such a tensor is left over.
-- The elements of one operand come from its own tensor first and, in the same sum, from the tensor of the other operand, or
-  of another product's.
-
-Such a product fits together element by element, so no other rule can find it: the copy of A takes the tensor map, or the
-tile, of B.
-
-## Why
-
-A product of a tensor with itself is a product like any other (a Gram matrix, a symmetric update). A kernel that is
-given one tensor more than it uses is suspicious, and so is a sum that changes tensors. On an H200 they return X X^T for A B^T.
-
-## How to fix it
-
-Give the copy of A the tensor map and the tile of A (`tma_atom_a`, `tAgA`, `tAsA`), that of B those of B, in the prologue
-and in the main loop. A tensor that a kernel does not use need not be an argument.
-"""
+"""LC608 operand-tensor: two operands are elements of one tensor, and another tensor is left over."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.markdown import page_rule
+from layoutcheck.markdown import Page, heading
 
 
 def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
@@ -57,15 +33,4 @@ def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
     return f"{letter} of a product comes from two tensors", message
 
 
-FLAGGED = """
-cute.copy(tma_atom_b, tBgB[None, k], tAsA[None, stage], tma_bar_ptr=barrier)  # A's tile, from B
-cute.copy(tma_atom_b, tBgB[None, k], tBsB[None, stage], tma_bar_ptr=barrier)
-cute.gemm(tiled_mma, acc, tCrA[None, None, None, stage], tCrB[None, None, None, stage], acc)
-"""
-CLEAN = """
-cute.copy(tma_atom_a, tAgA[None, k], tAsA[None, stage], tma_bar_ptr=barrier)
-cute.copy(tma_atom_b, tBgB[None, k], tBsB[None, stage], tma_bar_ptr=barrier)
-cute.gemm(tiled_mma, acc, tCrA[None, None, None, stage], tCrB[None, None, None, stage], acc)
-"""
-
-RULE = page_rule(__doc__, "note", FLAGGED, CLEAN)
+RULE = Page(*heading(__doc__, "note"))

@@ -1,22 +1,4 @@
-"""LC506 mbarrier-not-initialised: a thread uses an mbarrier whose initialisation is missing or not ordered before the use.
-
-## What it means
-
-A warp waits for, arrives at, or copies with an mbarrier that is not initialised (for example
-because of a stage index beyond the stages), or that another warp initialises with no barrier in
-between. The operation then works on the old contents of that memory. A count of arrivals that PTX does not have
-initialises nothing either.
-
-## Why
-
-PTX ISA, mbarrier.init: operations on an object that is not initialised are undefined, and the initialisation must
-be ordered before other threads' use. On an H200 both cases fault or the kernel hangs.
-
-## How to fix it
-
-`cute.arch.mbarrier_init_fence()` and `cute.arch.sync_threads()` (in a cluster `cluster_arrive`, `cluster_wait`)
-after the initialisation and before the first use; pipeline states with the pipeline's own number of stages.
-"""
+"""LC506 mbarrier-not-initialised: a thread uses an mbarrier whose initialisation is missing or not ordered before the use."""
 
 from __future__ import annotations
 
@@ -47,26 +29,4 @@ def _uses(place: KernelPlace) -> str:
     return place.what if "mbarrier" in place.what else f"{place.what} with an mbarrier"
 
 
-FLAGGED = """
-if warp == 0:
-    with cute.arch.elect_one():
-        cute.arch.mbarrier_init(bar, 1)
-cute.arch.mbarrier_wait(bar, 0)  # other warps: not initialised yet
-"""
-CLEAN = """
-if warp == 0:
-    with cute.arch.elect_one():
-        cute.arch.mbarrier_init(bar, 1)
-cute.arch.mbarrier_init_fence()
-cute.arch.sync_threads()
-cute.arch.mbarrier_wait(bar, 0)
-"""
-
-RULE = make_rule(
-    __doc__,
-    "wrong",
-    ("not-initialised", "initialisation-not-seen", "count-out-of-range"),
-    tell,
-    FLAGGED,
-    CLEAN,
-)
+RULE = make_rule(__doc__, "wrong", ("not-initialised", "initialisation-not-seen", "count-out-of-range"), tell)

@@ -1,32 +1,4 @@
-"""LC523 wgmma-registers: an accumulator of wgmma is read before its wait, or written without a wgmma.fence after it.
-
-## What it means
-
-One of five things is missing:
-
-- a `warpgroup.wait_group` before ordinary instructions read an accumulator: the wgmma that writes it may still run,
-- a `warpgroup.fence()` after ordinary instructions write an accumulator, before the next wgmma,
-- a `warpgroup.fence()` before the first wgmma of a warp,
-- a `tcgen05.wait::ld` after `tcgen05.ld`, before its value is used, or before an arrival gives its columns away,
-- a `tcgen05.wait::st` between a `tcgen05.st` and a `tcgen05.ld` of the same columns by the same warp.
-
-## Why
-
-PTX ISA, wgmma.fence, wgmma.wait_group and tcgen05.wait: otherwise the behaviour is undefined. ptxas of
-CUDA 13 repairs the first three (the machine code is the same as with the wait and the fence), so no run on an H200 shows a
-difference. It does not always repair the last: in the DSL's cubin for sm_100a an arrival that directly follows LDTM has an
-empty wait mask. In other cubins a use of the registers, which waits, stands before the arrival. It need not: arithmetic may
-be moved behind it (flashinfer-ai/flashinfer#5334), a store of the value may not. A store and a load of tensor memory are both
-asynchronous, and not one of the pairs that execute in order (PTX ISA, tcgen05 memory consistency model: asynchronous
-operations, pipelined instructions); no GPU at hand has them, so this is not measured. Other compilers need not
-repair any. Registers that a loop keeps in memory are checked as a whole; fragments of A in registers are not checked.
-
-## How to fix it
-
-`warpgroup.fence()` before the first wgmma and after every change of its accumulators; `warpgroup.wait_group(0)` before
-they are read. `cute.arch.fence_view_async_tmem_load()` after a load from tensor memory,
-`cute.arch.fence_view_async_tmem_store()` after a store.
-"""
+"""LC523 wgmma-registers: an accumulator of wgmma is read before its wait, or written without a wgmma.fence after it."""
 
 from __future__ import annotations
 
@@ -71,19 +43,6 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     )
 
 
-FLAGGED = """
-cute.gemm(tiled_mma, acc, a, b, acc)
-warpgroup.commit_group()
-result = acc[0] * scale
-warpgroup.wait_group(0)
-"""
-CLEAN = """
-cute.gemm(tiled_mma, acc, a, b, acc)
-warpgroup.commit_group()
-warpgroup.wait_group(0)
-result = acc[0] * scale
-"""
-
 _KINDS = (
     "accumulator-before-wait",
     "registers-not-fenced",
@@ -91,4 +50,4 @@ _KINDS = (
     "load-in-flight",
     "store-before-wait",
 )
-RULE = make_rule(__doc__, "note", _KINDS, tell, FLAGGED, CLEAN)
+RULE = make_rule(__doc__, "note", _KINDS, tell)

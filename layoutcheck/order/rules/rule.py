@@ -1,6 +1,6 @@
 """`OrderRule`: a rule about the order of accesses, and the words that such rules share.
 
-A rule's docstring is its page, as everywhere.
+Its page is in docs/rules, as everywhere.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutcheck.markdown import Example, PageRule, heading
+from layoutcheck.markdown import Page, heading
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.sources.traced import KernelPlace
 
@@ -18,19 +18,16 @@ Tell = Callable[[Problem, Places], tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class OrderRule(PageRule):
+class OrderRule(Page):
     """`tell` gives title and message of a problem of one of `kinds`, whose parties stand at the places given."""
 
     kinds: frozenset[str]
     tell: Tell
 
 
-def make_rule(
-    module_doc: str | None, severity: str, kinds: Sequence[str], tell: Tell, flagged: str, clean: str
-) -> OrderRule:
-    """The rule whose code, name, summary and documentation are in its module's docstring."""
-    code, name, summary, doc = heading(module_doc, "`--no-order` leaves out all rules about order.")
-    return OrderRule(code, name, severity, summary, doc, Example(flagged, clean), frozenset(kinds), tell)
+def make_rule(module_doc: str | None, severity: str, kinds: Sequence[str], tell: Tell) -> OrderRule:
+    """The rule whose code, name and summary are its module's docstring."""
+    return OrderRule(*heading(module_doc, severity), frozenset(kinds), tell)
 
 
 def line(place: KernelPlace) -> str:
