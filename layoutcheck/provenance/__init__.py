@@ -92,6 +92,8 @@ def _ended(check: Callable[[], Unset], seconds: float) -> Unset:
 def _why(error: Exception, seconds: float) -> str:
     if isinstance(error, OutOfTime):
         return f"the time budget of {seconds:g} s was used up"
+    if isinstance(error, Undecided):
+        return f"the order of warps is not known: {error}"
     if isinstance(error, InputError):
         return f"the lowered module cannot be read: {error.message}"
     return f"the lowered module is not as expected: {type(error).__name__}: {error}"
@@ -110,7 +112,7 @@ def _products_of(module: TracedModule, lowered: str, problem: str, seconds: floa
     try:
         every = kernels_of(module, lowered)
     except InputError as error:
-        reason = f"elements of products: the lowered module cannot be read: {error.message}"
+        reason = f"elements of products: {_why(error, seconds)}"
         return replace(by_types, unchecked=(*by_types.unchecked, reason))
     budgets = ((kernel, Budget(seconds)) for kernel in every)
     found = [_tried(kernel, module, budget, one_row) for kernel, budget in budgets]
@@ -123,14 +125,9 @@ def _tried(
     """The products of one kernel; where it cannot be followed they are counted, and the report says why."""
     try:
         return _checked(kernel, module, budget, one_row)
-    except OutOfTime:
-        reason = f"the time budget of {budget.seconds:g} s was used up"
-    except Undecided as error:
-        reason = f"the order of warps is not known: {error}"
-    except SURPRISES as error:
-        reason = f"the lowered module is not as expected: {type(error).__name__}: {error}"
+    except (OutOfTime, Undecided, *SURPRISES) as error:
+        unchecked = (f"elements of products: {_why(error, budget.seconds)}",)
     count = len({_site(op) for op in kernel.operation.walk() if is_product(op)})
-    unchecked = (f"elements of products: {reason}",)
     return OperandReport(module.kernel, module.arch, (), unchecked, count)
 
 
