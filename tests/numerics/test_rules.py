@@ -12,6 +12,7 @@ import pytest
 
 from layoutcheck import numerics, rulebook
 from layoutcheck.cli import run
+from layoutcheck.findings import SEVERITIES
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.formats import Raw
 from layoutcheck.numerics.rules import rules
@@ -59,8 +60,6 @@ def test_a_rule_documents_itself(code: str, capsys: Captured) -> None:
     assert one.code == code
     assert re.fullmatch("[a-z-]+", one.name)
     assert one.summary.endswith(".")
-    for section in ("What it means", "Why", "How to fix it", "How to silence it"):
-        assert f"## {section}\n" in one.doc
     assert run(["rule", code.lower()]) == 0
     page = capsys.readouterr().out
     assert max(map(len, page.splitlines())) <= 80
@@ -81,18 +80,15 @@ def test_the_rulebook_has_all_rules_in_order(capsys: Captured) -> None:
     assert {"LC101", "LC901", *CODES} <= set(listed)
 
 
+SECTIONS = ["Severity", "## What it means", "## Why", "## How to fix it", "## How to silence it"]
 BEYOND = "## What no byte shows"  # of the rules whose findings are not of bytes
 
 
 def test_pages_have_one_form() -> None:
-    parts = [
-        [
-            part
-            for part in re.findall(r"^(?:## .*|Severity|Flagged:|Clean:)", rule.page(), re.M)
-            if part != BEYOND
-        ]
-        for rule in rulebook.rules().values()
-    ]
-    sections, example = parts[0][:-3], parts[0][-3:]  # rules about files or cases as a whole have none
-    assert [part for part in parts if part not in (sections + example, sections)] == []
-    assert sections[0] == "Severity" and len(example) == 3
+    """Rules about files or cases as a whole have no example."""
+    example = ["## Example", "Flagged:", "Clean:"]
+    for rule in rulebook.rules().values():
+        parts = re.findall(r"^(?:## .*|Severity|Flagged:|Clean:)", rule.page(), re.M)
+        shown = [] if rule.code.startswith("LC91") else example
+        assert [part for part in parts if part != BEYOND] == SECTIONS + shown, rule.code
+        assert rule.severity in SEVERITIES, rule.code

@@ -15,7 +15,6 @@ from layoutcheck import rulebook
 from layoutcheck.analysis import Analysis
 from layoutcheck.check import check
 from layoutcheck.errors import InputError
-from layoutcheck.findings import SEVERITIES
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.suppressions import Suppressions
 from layoutcheck.rules import DIFFERING, FAMILIES, family_of, rule, rules, rules_for
@@ -116,9 +115,6 @@ def test_a_rule_documents_itself(code: str) -> None:
     one = rule(code)
     assert one.code == code
     assert one.name == one.name.lower().replace(" ", "-")
-    assert one.severity in SEVERITIES
-    for section in ("What it means", "Why", "How to fix it", "How to silence it"):
-        assert f"## {section}\n" in one.doc
 
 
 def test_no_report_has_an_address_that_only_the_model_knows() -> None:
