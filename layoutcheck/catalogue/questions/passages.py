@@ -20,6 +20,7 @@ from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.catalogue.law import Law
 from layoutcheck.catalogue.questions.asking import Asked
 from layoutcheck.catalogue.tables.laws import LAWS
+from layoutcheck.digits import is_number
 from layoutcheck.markdown import page_file, rule_files
 
 _ROOT = Path(__file__).parents[2]
@@ -294,7 +295,7 @@ def _weights(text: str, index: _Index) -> dict[str, float]:
     found: dict[str, float] = {}
     often: Counter[str] = Counter()
     for token in _TOKEN.findall(_FILES.sub(" ", text)):
-        if token.lower() in _COMMON or not token.strip("0123456789") or len(token) == 1:
+        if token.lower() in _COMMON or is_number(token) or len(token) == 1:
             continue
         named = (
             len(token) >= _SHORTEST and _IDENTIFIER.search(token) is not None and token.lower() not in TYPES
