@@ -18,6 +18,9 @@ from layoutcheck.sources.diagnostics import read_errors
     ("text", "parts"),
     [
         ("what is the swizzle for ldmatrix.trans", ("64 bytes (32 elements) S<2,4,3>", "128 bytes (64 elements) S<3,4,3> in bytes, <3,3,3>")),
+        ("What is the correct swizzle for ldmatrix.trans when the smem tile is 64x64 bf16 row major?", ("for ldmatrix.trans: rows of 128 bytes (64 elements) S<3,4,3> in bytes, <3,3,3> in elements of 16 bits. What",)),
+        ("which swizzle is right for ldmatrix with a 64 x 32 fp16 tile that is column-major?", ("rows of 128 bytes (64 elements) S<3,4,3>",)),
+        ("which swizzle is right for ldmatrix with a 64 x 32 fp16 tile?", ("rows of 64 bytes (32 elements) S<2,4,3>",)),
         ("which thread holds which element of the m16n8k16 accumulator", ("4 values in 4 registers", "n = 2 (l % 4) + v % 2", "((4,8),(2,2)):((32,1),(16,8))")),
         ("why has operand A of mma.sync m16n8k32 int8 4 registers a lane?", ("16 values in 4 registers",)),
         ("does cp.async support 2 bytes", ("no: 2 bytes", "4, 8 or 16")),
@@ -52,6 +55,7 @@ def test_a_question_is_answered_by_its_subject(text: str, parts: tuple[str, ...]
         "Warp Group MMA vs Warp MMA\nwhy do warp group MMA have higher performance than warp mma? since each warp has its own independent scheduler, how does all 4 warps within an SM doing a 'group' mma make it faster?",
         "[QST] `tcgen05.mma.ws`\nWhat are the use cases for `tcgen05.mma.ws`? Is there a reason why Cutlass doesn't use this instruction?",
         "what is the best recipe for bread?",
+        "[QST] How do I use a pan with an oven for operand B of a cake? The recipe is confusing me",
     ],
 )  # fmt: skip
 def test_what_no_page_speaks_of_is_not_answered(text: str) -> None:

@@ -24,7 +24,11 @@ _TRIPLE = re.compile(
 _ASYNC = re.compile(
     r"(?i)\b(?:cp\.async|cp_async|memcpy_async|CopyG2SOp)\b(?!\.bulk)[^.?]{0,60}?\b(?P<count>[0-9]{1,4})[- ]?(?P<unit>bits?|bytes?|B)\b|\b(?P<other>[0-9]{1,4})[- ]?(?P<of>bits?|bytes?|B)\b[^.?]{0,40}\b(?:cp\.async|cp_async|memcpy_async)\b(?!\.bulk)"
 )
-_TILE = re.compile(r"[(\[][0-9]+ ?,|\b[0-9]+ ?[x×] ?[0-9]+\b")
+_LAID_OUT = re.compile(r"[(\[][0-9]+ ?,")
+_TILE = re.compile(
+    r"(?<![x×] )(?<![x×\w])(?P<rows>[0-9]{1,4}) ?[x×] ?(?P<columns>[0-9]{1,4})\b(?! ?[x×] ?[0-9])"
+)
+_COLUMNS = re.compile(r"(?i)\b(?:col(?:umn)?|M)[- ]?major\b")
 _BEFORE = 30  # characters in which a layout of descriptors is called so
 _ROWS = (32, 64, 128)  # bytes
 _WIDTHS = (4, 8, 16)  # bytes of a cp.async [PTX ISA]
@@ -121,29 +125,38 @@ def _asynchronous(subject: str) -> Iterator[str]:
 
 
 def _matrices(subject: str, folded: str) -> Iterator[str]:
-    """Which swizzle has ldmatrix or stmatrix free of conflicts, by the length of a row, where no tile stands in the text."""
+    """Which swizzle has ldmatrix or stmatrix free of conflicts, for the tile of a question or by the length of a row.
+
+    A layout that the text prints is worked out elsewhere.
+    """
     named = re.search(r"(?i)\b(?P<way>ld|st)matrix(?:\.\w+)*|\bLDSM\w*|\bSTSM\w*", subject)
     if (
         named is None
         or "wizzl" not in subject
-        or _TILE.search(folded)
+        or _LAID_OUT.search(folded)
         or next(symptoms.printed(folded), None)
     ):
         return
     types = {TYPES[one][0] for one in TYPES if re.search(rf"(?i)\b{one}\b", subject)} & {8, 16, 32}
     bits = types.pop() if len(types) == 1 else 16
     store, turned = (named["way"] or "").lower() == "st", ".trans" in named[0]
+    tiles = [(int(one["rows"]), int(one["columns"])) for one in _TILE.finditer(folded)]
+    if _COLUMNS.search(subject):
+        tiles = [(columns, rows) for rows, columns in tiles]
     each = []
-    for row in _ROWS:
-        columns = row * 8 // bits
+    for rows, columns in dict.fromkeys(tiles or [(64, row * 8 // bits) for row in _ROWS]):
+        row = columns * bits // 8
         try:
-            access = matrix_access(Layout((64, columns), (columns, 1)), bits, 4, store, turned)
-        except InputError:  # .trans of another width
+            layout = Layout((rows, columns), (columns, 1))
+            access = matrix_access(layout, bits, 4, store, turned)
+            found = best_swizzle(layout, bits, [access], allow=("swizzle",)).swizzle
+        except InputError:  # .trans of another width, or a tile that has no such access
             return
-        found = best_swizzle(Layout((64, columns), (columns, 1)), bits, [access], allow=("swizzle",)).swizzle
         if found:
             inside = in_elements(found, bits)
             each.append(
                 f"rows of {row} bytes ({columns} elements) S<{found.bits},{found.base},{found.shift}> in bytes, <{inside.bits},{inside.base},{inside.shift}> in elements of {bits} bits"
             )
+    if not each:
+        return
     yield f"free of bank conflicts for {named[0]}: {'; '.join(each)}. What counts is the row of adjacent elements in shared memory: .trans reads the same 16-byte rows and takes the same swizzle (bank model, LC301; `layoutcheck banks LAYOUT --access {'st' if store else 'ld'}matrix.x4{'.trans' * turned}`)"
