@@ -248,9 +248,11 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
     by_index = not _persistent(kernel) and any(map(by_block, every))
     short = [] if usual is None or lost else _short(usual, judged, every)
     if judged.followed and not judged.breaches and (by_index or short):
-        found, why = _of_last(kernel, text, budget, short)
+        found, short, why = _of_last(kernel, text, budget, short)
         judged.breaches += found
         problem = problem or (why if by_index else "")
+    else:
+        short = []
     if usual is not None and judged.followed and not judged.breaches:
         found, why = _of_tiles(kernel, text, budget, usual)
         judged.breaches += found
@@ -258,6 +260,7 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
         if any("modes" in dict(one.facts) and not _no_more(kernel, module, one) for one in found):
             judged.breaches = [one for one in judged.breaches if one not in found]
             problem = problem or AGAIN
+    judged.breaches += short
     return judged, lost, problem
 
 
@@ -275,21 +278,21 @@ def _short(usual: Products, judged: Judged, every: list[Operation]) -> list[Brea
 
 def _of_last(
     kernel: WatchedKernel, text: str, budget: Budget, short: list[Breach]
-) -> tuple[list[Breach], str]:
+) -> tuple[list[Breach], list[Breach], str]:
     """What is wrong in the last cluster of the grid, whose sums have other turns; why that is not known.
 
-    Of `short`, what this cluster's sums leave of k as well.
+    Between them, of `short`, what this cluster's sums leave of k as well.
     """
     try:
         last = USUAL.last(USUAL.of(kernel))
         products, judged = examine(kernel, text, Budget(min(TILES_SECONDS, budget.left())), last)
         judged = confirmed(kernel, text, budget.seconds, last, products, judged)
     except OutOfTime:
-        return [], f"the sums of the last block take more than {TILES_SECONDS:g} s"
+        return [], [], f"the sums of the last block take more than {TILES_SECONDS:g} s"
     except (Undecided, *SURPRISES):
-        return [], "the sums of the last block could not be followed"
+        return [], [], "the sums of the last block could not be followed"
     found = [one for one in judged.breaches if one.kind != "tensor"]
-    return found or [one for one in short if one in judged.short], ""
+    return found, [] if found else [one for one in short if one in judged.short], ""
 
 
 def _no_more(kernel: WatchedKernel, module: TracedModule, breach: Breach) -> bool:

@@ -34,6 +34,8 @@ def test_products(name: str, arch: str, hows: str, told: tuple[tuple[str, ...], 
         )
     assert not found.failures
     assert tuple(tuple(one.code for one in report.findings) for report in found.operands) == told
+    levels = {(one.code, one.severity) for report in found.operands for one in report.findings}
+    assert levels == {(code, "note" if code == "LC613" else "wrong") for codes in told for code in codes}
     assert all(report.followed == report.products for report in found.operands)
     scales = [any("scale factors of" in words for words in report.unchecked) for report in found.operands]
     assert scales == [name == "scaled4"] * len(told)

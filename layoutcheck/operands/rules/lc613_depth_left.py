@@ -12,8 +12,8 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     first, last = facts["left"]
     return "no sum takes some k of A and B", (
         f"A and B both have {facts['of']} k. No sum of the first or of the last block takes {facts['count']} of "
-        f"them, from {first} to {last}: C lacks their products."
+        f"them, from {first} to {last}. If all k are meant, C lacks their products."
     )
 
 
-RULE = Page(*heading(__doc__, "wrong"))
+RULE = Page(*heading(__doc__, "note"))
