@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.loops import rests_freely
 from layoutcheck.order.clashes import report
-from layoutcheck.order.clocks import earlier
+from layoutcheck.order.clocks import SHARED, earlier
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import FULL, Warp, World
-from layoutcheck.order.shadow import Access, Cells
+from layoutcheck.order.shadow import Access, Cells, Clash, Shadow
 from layoutcheck.order.unused import given_to_lanes
 from layoutcheck.order.watched import Event
 from layoutcheck.sources.mlir import Operation
 
 _WRITING = ("write", "matrix_write", "atomic")
 _LANES = np.arange(32, dtype=np.int64)
+_OWN = "values that each thread loads from"
 # (whether it writes, cells, records), or the number of an event of all lanes in the place of its cells.
 _Kept = tuple[bool, Any, Any]
 
@@ -29,6 +31,8 @@ class Accesses:
     def __init__(self, world: World) -> None:
         self.world = world
         self.kept: dict[int, list[_Kept]] = {}  # of each warp
+        self.perhaps: dict[int, list[_Kept]] = {}  # stores that may happen
+        self._unsure: Shadow | None = None  # who wrote each cell last, if it happened
         self._cells: dict[int, Any] = {}
         self._quick: dict[int, bool] = {}  # events in which warps do no more than this: whether they write
         self._joined: dict[tuple[int, ...], Any] = {}  # the cells of events that warps execute one by one
@@ -44,11 +48,11 @@ class Accesses:
         cells = self._cells_of(index, event, warp.block)
         if cells is None:
             return
-        write = event.meaning.kind in _WRITING
-        if write or event.meaning.kind == "read":  # ldmatrix waits for all lanes of the warp
+        write, sure = event.meaning.kind in _WRITING, not event.guarded
+        if sure and (write or event.meaning.kind == "read"):  # ldmatrix waits for all lanes of the warp
             self.world.loose[warp.number] = lanes | self.world.loose.get(warp.number, 0)
         matrix = event.meaning.kind.startswith("matrix")
-        if lanes == FULL and index in self._own and not matrix:
+        if sure and lanes == FULL and index in self._own and not matrix:
             self.kept.setdefault(warp.number, []).append((write, index, None))
             meaning = event.meaning
             if not (meaning.reads or meaning.sets or meaning.after or event.words):
@@ -66,7 +70,8 @@ class Accesses:
         if index not in self._own:
             self._of_peers(warp, index, picked[:, 0], np.flatnonzero(chosen))
         records = np.repeat(own[chosen] | (index << 10), picked.shape[1])
-        self.kept.setdefault(warp.number, []).append((write, picked.ravel(), records))
+        kept = self.kept if sure else self.perhaps
+        kept.setdefault(warp.number, []).append((write, picked.ravel(), records))
 
     def follow(self, warp: Warp, at: int) -> int:
         """Take what comes next of a warp while all of its lanes do what `add` has seen of others; the end."""
@@ -95,8 +100,8 @@ class Accesses:
 
     def flush(self, warp: Warp) -> None:
         """Check and keep what was gathered."""
-        gathered = self.kept.pop(warp.number, None)
-        if not gathered:
+        gathered, perhaps = self.kept.pop(warp.number, ()), self.perhaps.pop(warp.number, ())
+        if not gathered and not perhaps:
             return
         world = self.world
         clock, step = world.clocks.known[warp.number], world.clocks.now(warp.number)
@@ -112,6 +117,30 @@ class Accesses:
             access = Access(Cells(cells), records, warp.number, step, False)
             check = world.shared.write if write else world.shared.read
             report(world, check(access, clock))
+            if self._unsure is not None:
+                report(world, self._plain(self._unsure.after_write(access, clock)))
+        for _, cells, records in perhaps:
+            access = Access(Cells(cells), records, warp.number, step, False)
+            report(world, self._plain(world.shared.write(access, clock, keep=False)))
+            self._unsure = self._unsure or Shadow(world.shared.size, SHARED, None)
+            list(self._unsure.write(access, clock))  # of two that may happen nothing is said
+
+    def _plain(self, clashes: Iterator[Clash]) -> Iterator[Clash]:
+        """Those of no order between accesses of threads."""
+        for one in clashes:
+            kinds = {self.world.events[record >> 10].meaning.kind for record in (one.earlier, one.later)}
+            if one.kind == "race" and kinds <= {"read", "write"}:
+                yield one
+
+    def _may(self, event: Event, block: int) -> bool:
+        """Whether it is a store whose only unknown is a condition on what its own thread has loaded."""
+        watched, op = self.world.blocks[block], event.meaning.op
+        if event.meaning.kind != "write" or op is None or event.meaning.space != "smem":
+            return False
+        around = watched.undecided.intersection(op.around())
+        free = all(one.name == "scf.if" and rests_freely(one.operands[0]) for one in around)
+        why = watched.reasons.read(event.rests)
+        return free and all(kind != "uniform" and words.startswith(_OWN) for kind, words in why)
 
     def _parts(self, warp: Warp, kept: list[Any], most: int = 256) -> Iterator[tuple[Any, Any]]:
         """(cells, records) of what a warp has kept, in order; of at most so many events at once."""
@@ -187,7 +216,7 @@ class Accesses:
         found: Any = None
         if event.doubt or event.guarded:
             world.skip("accesses at addresses, or under conditions, that only a run knows")
-        else:
+        if not event.doubt and (not event.guarded or self._may(event, block)):
             address = event.numbers(0, world.threads)
             space = meaning.space if meaning.space != "generic" else spaces.space_of(0, int(address[0]))
             if space in ("smem", "dsmem"):

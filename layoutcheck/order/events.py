@@ -34,6 +34,7 @@ from layoutcheck.dsl.lowered.evaluate import (
     tag,
 )
 from layoutcheck.dsl.lowered.flow import Flow, Maker, Turns
+from layoutcheck.dsl.lowered.loops import ends_alike
 from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.dsl.lowered.tensor_maps import tensor_maps
@@ -47,6 +48,8 @@ from layoutcheck.order.repeated import repeated
 from layoutcheck.order.unused import alloca, uses_beside
 from layoutcheck.order.watched import Watched
 from layoutcheck.sources.mlir import Operation, Value, each_once
+
+MOST_COUNTED = 64  # turns of a loop without a count that ends by constants alone
 
 
 @dataclass(slots=True)
@@ -138,7 +141,7 @@ class Program:
         self.flow.control = {name: self._noticed(maker) for name, maker in self.flow.control.items()}
         self.steps = self.flow.steps(kernel.operation.regions[0].blocks[0], fast=False)
         self.known = dict(self.machine.reasons.known)
-        self.tiles = kernel.tiles()
+        self.tiles = {loop: MOST_COUNTED if ends_alike(loop) else 0 for loop in kernel.tiles()}
         self.schedulers = kernel.schedulers()
 
     def run(
@@ -151,7 +154,8 @@ class Program:
         reasons.taken = INPUT if contents is not None else frozenset()
         flow.restart()
         flow.tick = budget.check
-        most, loaded = dict.fromkeys(self.tiles, tiles), dict.fromkeys(self.schedulers, guessed)
+        most = {loop: max(tiles, counted) for loop, counted in self.tiles.items()}
+        loaded = dict.fromkeys(self.schedulers, guessed)
         flow.turns = Turns(True, most=most, guessed=loaded)
         self.recorder.restart(watched, tiles, contents, kernel.whole, kernel.both)
         enter(kernel.operation, machine, flow, kernel.given, kernel.types)

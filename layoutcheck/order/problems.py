@@ -51,6 +51,12 @@ class Problem:
         return tuple(None if p is None else p.event.meaning.op for p in (self.first, self.second))
 
     @property
+    def unsure(self) -> bool:
+        """Whether one of the parties is a store that may not happen."""
+        parties = (p for p in (self.first, self.second) if p is not None and self.kind == "race")
+        return any(p.event.guarded and p.event.meaning.kind == "write" for p in parties)
+
+    @property
     def key(self) -> tuple[str, tuple[Operation | None, ...]]:
         """One problem is kept of each kind and pair."""
         return self.kind, self.pair

@@ -196,7 +196,7 @@ class Replays:
     def tell(self, problems: list[Problem], launched: bool = False) -> None:
         """Keep problems as findings, one for each code and pair of lines; `launched`: of it as it is."""
         for one in self.teller.findings(problems):
-            key = (one.code, *((p.where.file, p.where.line) for p in one.places[:2]))
+            key = (one.code, one.severity, *((p.where.file, p.where.line) for p in one.places[:2]))
             if not self.empty and key in self.when_empty:
                 self.when_empty.discard(key)
                 del self.findings[key]

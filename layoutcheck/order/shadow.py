@@ -106,8 +106,8 @@ class Shadow:
         low, high = self.reach.get(access.component, (self.size, 0))
         self.reach[access.component] = min(low, cells.first), max(high, cells.last)
 
-    def write(self, access: Access, clock: Clock) -> Iterator[Clash]:
-        """Check a write and keep it."""
+    def write(self, access: Access, clock: Clock, keep: bool = True) -> Iterator[Clash]:
+        """Check a write and keep it, if it is sure to happen."""
         cells = access.cells
         if not cells.size:
             return
@@ -137,8 +137,9 @@ class Shadow:
                 bad = seen > _at(clock[self.view], component)
                 if bad.any():
                     yield from self._clashes("proxy", access, records[where], bad, False)
-        self.writer[where], self.written[where] = access.component, access.step
-        self.record[where], self.by_proxy[where] = access.records, access.asynchronous
+        if keep:
+            self.writer[where], self.written[where] = access.component, access.step
+            self.record[where], self.by_proxy[where] = access.records, access.asynchronous
 
     def _copies(self, component: int, warp: int) -> bool:
         """Whether an agent reads the sources of a warp's bulk copies."""

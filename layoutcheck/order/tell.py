@@ -42,7 +42,9 @@ class Teller:
             parties = [p for p in (problem.first, problem.second) if p is not None]
             others = [p for p in problem.parties if all(p.event is not q.event for q in parties)]
             places = tuple(self.place(party) for party in (*parties, *others[:3]))
-            key: tuple[object, ...] = (rule.code, *((one.where.file, one.where.line) for one in places[:2]))
+            severity = "note" if problem.unsure else rule.severity
+            lines = ((one.where.file, one.where.line) for one in places[:2])
+            key: tuple[object, ...] = (rule.code, severity, *lines)
             if problem.kind == "barrier-shared":  # one clash is told again by every use that follows
                 key = rule.code, problem.facts["id"]
             if key in seen:
@@ -53,7 +55,7 @@ class Teller:
             missing = message.partition("Missing: ")[2]
             if missing:
                 evidence["missing"] = missing.rstrip(".")
-            yield KernelFinding(rule.code, rule.severity, title, message, places, evidence)
+            yield KernelFinding(rule.code, severity, title, message, places, evidence)
 
     def _evidence(self, problem: Problem) -> dict[str, object]:
         found: dict[str, object] = {"kind": problem.kind, **problem.facts}

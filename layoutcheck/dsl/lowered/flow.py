@@ -229,7 +229,7 @@ def _if(flow: Flow, op: Operation, fast: bool) -> Step:
             chosen = 0 if taken & 1 else 1
             _take(flow, branches[chosen], machine.mask, bits)
             if not fast:
-                _try(flow, branches[1 - chosen], bits)
+                _try(flow, branches[1 - chosen], bits, partial(may_be, flow, op.operands[0], bool(chosen)))
             return
         masks = _split(taken.astype(bool), machine.mask)
         ends: list[list[tuple[Value, int]] | None] = []
@@ -244,9 +244,28 @@ def _if(flow: Flow, op: Operation, fast: bool) -> Step:
                 machine.values[target] = select(taken, one, other)
                 machine.provenance[target] = a | b | bits
         elif not fast:
-            _try(flow, branches[0 if ends[0] is None else 1], bits)
+            first = ends[0] is None
+            _try(flow, branches[not first], bits, partial(may_be, flow, op.operands[0], first))
 
     return run
+
+
+def may_be(flow: Flow, condition: SsaValue, wanted: bool) -> Any:
+    """The threads for which a condition may be `wanted`, if what `either` tells of may be anything."""
+    slot, made = flow.slots[condition], condition.definition
+    if not flow.either(flow.machine.provenance[slot]):
+        return (number(flow.machine.values[slot]) & 1) == wanted
+    if made is not None and made.name in ("arith.andi", "arith.ori"):
+        a, b = (may_be(flow, operand, wanted) for operand in made.operands)
+        return a & b if (made.name == "arith.andi") == wanted else a | b
+    if made is not None and made.name == "scf.if":
+        a, b = (
+            may_be(flow, made.operands[0], taken)
+            & may_be(flow, terminator(region.blocks[0]).operands[condition.index], wanted)
+            for taken, region in zip((True, False), made.regions, strict=True)
+        )
+        return a | b
+    return True
 
 
 def _switch(flow: Flow, op: Operation, fast: bool) -> Step:
@@ -289,14 +308,23 @@ def _take(flow: Flow, branch: Branch, mask: Any, bits: int) -> None:
         machine.mask, machine.guard = outer, guard
 
 
-def _try(flow: Flow, branch: Branch, bits: int) -> None:
-    """Run a branch that is not taken, if something in it was never met, and undo what it did."""
-    machine = flow.machine
+def _try(flow: Flow, branch: Branch, bits: int, may: Callable[[], Any] = lambda: True) -> None:
+    """Run a branch that is not taken, if something in it was never met, and undo what it did.
+
+    Where `either` arm is run, for the threads that `may` take it.
+    """
+    machine, outer = flow.machine, flow.machine.mask
     if not flow.either(bits):
         if not branch.tags or id(branch.steps) in machine.tried or machine.met(branch.tags):
             return
         machine.tried.add(id(branch.steps))
-    flow.pretend(lambda: flow.run(branch.steps), bits)
+    elif (taking := may()) is not True:
+        taking = np.broadcast_to(taking, (machine.launch.threads,))
+        machine.mask = taking if outer is None else outer & taking
+    try:
+        flow.pretend(lambda: flow.run(branch.steps), bits)
+    finally:
+        machine.mask = outer
 
 
 def _split(taken: Any, mask: Any) -> tuple[Any, Any]:

@@ -23,7 +23,7 @@ from layoutcheck.dsl.lowered.most import most
 from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.dsl.lowered.removed import constant_of, unrolled
 from layoutcheck.dsl.lowered.values import flat, number, select
-from layoutcheck.sources.mlir import Operation, Value, each_once, integer
+from layoutcheck.sources.mlir import Block, Operation, Value, each_once, integer
 
 WHOLE = 8  # iterations that are all run in full
 UNROLLED = 1024  # the same of a loop that the compiler will unroll
@@ -33,6 +33,7 @@ MOST_CONSECUTIVE = 600_000  # the same where all iterations run in full
 _GUESSED = "a loop that ends by a value loaded at run time is followed for some turns"
 _BOUNDS = re.compile(r"\.(?:(?:min|max|rem)[su]i|and|sh[rl])|select")  # of an integer that is made
 _BELOW = {2: 1, 3: 0, 6: 1, 7: 0}  # how far below a bound a number is at least, by arith.cmpi's predicate
+_OF_NUMBERS = re.compile(r"arith\.|llvm\.mlir\.constant|nvvm\.read\.ptx\.sreg\.n?tid\.")
 CUT_SHORT = "a loop was cut short: a value that it ends by was assumed, or it is long"
 
 
@@ -281,18 +282,60 @@ def _comparisons(loop: Operation, condition: Value) -> list[Value]:
     return [condition] if free else []
 
 
-def _made_of(loop: Operation, values: Iterable[Value]) -> Iterator[Operation]:
-    """The operations that values are made of, back to loads, through the turns of a loop `scf.while`."""
-    before, after = (region.blocks[0] for region in loop.regions)
+def _made_of(loop: Operation | None, values: Iterable[Value]) -> Iterator[Operation]:
+    """The operations that values are made of, back to loads, through turns of `loop`, an `scf.while`."""
     queue = list(values)
     for value in each_once(queue):
         if (made := value.definition) is not None:
             yield made
             queue += [] if "load" in made.name else made.operands
-        elif value.owner is before:
-            queue += [loop.operands[value.index], terminator(after).operands[value.index]]
-        elif value.owner is after:
-            queue.append(terminator(before).operands[1 + value.index])
+        elif loop is not None and (given := _handed_on(value))[0] is loop:
+            queue += given[1]
+
+
+def rests_freely(condition: Value) -> bool | None:
+    """Whether loaded values may make a condition hold or not hold in any thread; None: it rests on none.
+
+    Not where numbers of the thread may bound what is compared with them.
+    """
+    made = condition.definition
+    ops = list(_made_of(None, [condition]))
+    if made is None or not any("load" in op.name for op in ops):
+        return None
+    whole = made.name in ("arith.andi", "arith.ori", "arith.xori", "arith.cmpi")
+    if whole and made.operands[0].type == "i1":
+        parts = [rests_freely(operand) for operand in made.operands]
+        return any(parts) and (made.name in ("arith.xori", "arith.cmpi") or False not in parts)
+    if made.name == "scf.if":
+        ends = [terminator(region.blocks[0]).operands[condition.index] for region in made.regions]
+        parts = [rests_freely(part) for part in (made.operands[0], *ends)]
+        return any(parts) and False not in parts
+    bits = (operand.type == "i1" for op in ops for operand in op.operands)
+    compared = made.name in ("arith.cmpi", "arith.cmpf")
+    return compared and not (any(bits) or any(op.regions or _BOUNDS.search(op.name) for op in ops))
+
+
+def _handed_on(value: Value) -> tuple[Operation | None, list[Value]]:
+    """The `scf.while` that hands a value from turn to turn, and what it hands on as that; else (None, [])."""
+    block = value.owner
+    loop = block.parent.parent if isinstance(block, Block) else None
+    if loop is None or loop.name != "scf.while":
+        return None, []
+    before, after = (region.blocks[0] for region in loop.regions)
+    if block is before:
+        return loop, [loop.operands[value.index], terminator(after).operands[value.index]]
+    return loop, [terminator(before).operands[1 + value.index]]
+
+
+def ends_alike(loop: Operation) -> bool:
+    """Whether constants, and the number of a thread, alone say how often an `scf.while` turns."""
+    queue = [terminator(loop.regions[0].blocks[0]).operands[0]]
+    for value in each_once(queue):
+        made, (around, given) = value.definition, _handed_on(value)
+        if (made is None or made.regions or not _OF_NUMBERS.match(made.name)) and around is None:
+            return False
+        queue += given if made is None else made.operands
+    return True
 
 
 def _advance(flow: Flow, again: list[tuple[int, int]], mask: Any) -> None:

@@ -17,6 +17,9 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     if first.block != second.block:
         barrier = "cluster_arrive() and cluster_wait() by both blocks"
     missing = f"Missing: {barrier} between {line(first)} and {line(second)}."
+    if problem.unsure:
+        at = next(place for place in places if place.what == "writes")
+        missing = f"They race if the condition of {line(at)} holds. {missing}"
     return (
         f"{line(second)} {second.what} what another thread {first.what} at {line(first)}, with no barrier between",
         (f"{two(problem, places)} {missing}"),

@@ -1,0 +1,152 @@
+"""Stores to shared memory under conditions on loaded values: right (`how` 0), or without a barrier (`how` 1).
+
+python -m tests.order.on_data [NAME ...]         # compile every variant
+"""
+
+# ruff: noqa: SIM102 - what is known while tracing stands apart from what a run decides
+
+from __future__ import annotations
+
+import sys
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import Constexpr, Int32, const_expr
+
+from tests.order.today import N, arch, smem, tensor
+
+# kernel -> the pairs of what races in its variant 1
+TOLD = {
+    "unrolled": 1,
+    "halved": 1,
+    "counted": 1,
+    "sorted_pairs": 2,
+    "both": 1,
+    "bounded": 0,
+    "shared_value": 0,
+}
+
+
+@cute.jit
+def _larger(v: cute.Tensor, t: Int32, s: Int32):
+    """One level of a tree."""
+    if t < s:
+        if v[t + s] > v[t]:
+            v[t] = v[t + s]
+
+
+@cute.kernel
+def unrolled(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    t, v = arch.thread_idx()[0], smem(N)
+    v[t] = a[t]
+    arch.sync_threads()
+    for k in cutlass.range_constexpr(7):
+        _larger(v, t, N >> (k + 1))
+        if const_expr(not how):
+            arch.sync_threads()
+    if t == 0:
+        b[0] = v[0]
+
+
+@cute.kernel
+def halved(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    t, v = arch.thread_idx()[0], smem(N)
+    v[t] = a[t]
+    arch.sync_threads()
+    s = Int32(N // 2)
+    while s > 0:
+        _larger(v, t, s)
+        if const_expr(not how):
+            arch.sync_threads()
+        s = s // 2
+    if t == 0:
+        b[0] = v[0]
+
+
+@cute.kernel
+def counted(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    t, v = arch.thread_idx()[0], smem(N)
+    v[t] = a[t]
+    arch.sync_threads()
+    for k in cutlass.range(7, unroll=1):
+        _larger(v, t, N >> (k + 1))
+        if const_expr(not how):
+            arch.sync_threads()
+    if t == 0:
+        b[0] = v[0]
+
+
+@cute.kernel
+def sorted_pairs(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """Bitonic: the second number of a pair may be exchanged by another warp; two loops without a count."""
+    t, v = arch.thread_idx()[0], smem(N)
+    v[t] = a[t]
+    arch.sync_threads()
+    k = Int32(2)
+    while k <= N:
+        j = k // 2
+        while j > 0:
+            p = t ^ j
+            if p > t:
+                x, y = v[t], v[p]
+                if (x > y) == ((t & k) == 0):
+                    v[p] = x
+            if const_expr(not how):
+                arch.sync_threads()
+            j = j // 2
+        k = k * 2
+
+
+@cute.kernel
+def both(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """Threads below 64 alone store, in one condition with the data's; the others read behind."""
+    t, v = arch.thread_idx()[0], smem(N)
+    v[t] = a[t]
+    arch.sync_threads()
+    x = v[(t + 64) % N]
+    arch.sync_threads()
+    if t < 64 and x > 0:
+        v[t] = x
+    b[t] = v[(t + 32) % N if const_expr(how) else 64 + t % 64]
+
+
+@cute.kernel
+def bounded(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """The same as numbers: no thread from 64 on ever stores."""
+    t, v = arch.thread_idx()[0], smem(N)
+    v[t] = a[t]
+    arch.sync_threads()
+    x = v[(t + 64) % N]
+    arch.sync_threads()
+    first = Int32(1) if t < 64 else Int32(0)
+    last = x if x < 64 else Int32(64)
+    if first * x > 3:
+        v[t] = x
+    if t < last:
+        v[t] = x
+    b[t] = v[64 + t % 64]
+
+
+@cute.kernel
+def shared_value(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """All threads take the branch, or none; a barrier is in it."""
+    t, v = arch.thread_idx()[0], smem(N)
+    v[t] = a[t]
+    n = a[0]
+    arch.sync_threads()
+    if n > 3:
+        x = v[N - 1 - t]
+        arch.sync_threads()
+        v[t] = x
+    b[t] = v[t]
+
+
+@cute.jit
+def run(x: cute.Tensor, y: cute.Tensor, name: Constexpr, how: Constexpr):
+    globals()[name](x, y, how).launch(grid=(1, 1, 1), block=(N, 1, 1))
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or TOLD:
+        for how in range(2 if TOLD[name] else 1):
+            cute.compile(run, tensor(N), tensor(N), name, how)
