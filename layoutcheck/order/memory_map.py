@@ -21,8 +21,8 @@ from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
+from layoutcheck.machine.canonical.footprint import UNIT, operand
 from layoutcheck.order.events import WatchedKernel, kernels
-from layoutcheck.order.footprint import UNIT, operand
 from layoutcheck.order.overlap import in_part
 from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import integer, without_locations

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.dsl.lowered.values import unsigned
+from layoutcheck.machine.canonical.footprint import UNIT, operand
 from layoutcheck.order.clashes import report
 from layoutcheck.order.clocks import HAPPENED, Clock
-from layoutcheck.order.footprint import UNIT, operand
 from layoutcheck.order.inline_mma import Descriptor, Multiplication, Sum
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.registers import Registers

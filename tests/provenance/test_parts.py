@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from layoutcheck.algebra import parse_layout
 from layoutcheck.copies.offsets import offsets
 from layoutcheck.dsl.lowered.spaces import object_at
+from layoutcheck.machine.canonical.footprint import operand
 from layoutcheck.operands.fragments import tiled_mma
 from layoutcheck.operands.rules.lc602_operand_element import tell
-from layoutcheck.order.footprint import operand
 from layoutcheck.provenance.carry import carry
 from layoutcheck.provenance.contract import _mixed, broadcast, of_product, summed
 from layoutcheck.provenance.depth import Depths, exchanged

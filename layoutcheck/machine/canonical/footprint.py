@@ -7,8 +7,7 @@ the same addresses and strides. Everything is a multiple of 16 bytes.
 from __future__ import annotations
 
 import numpy as np
-
-from layoutcheck.copies.offsets import IntArray
+from numpy.typing import NDArray
 
 UNIT = 16
 _SWIZZLE_BYTES = {0: 16, 1: 128, 2: 64, 3: 32}  # wgmma: bits 62 and 63
@@ -17,7 +16,7 @@ _TCGEN05_BYTES = {0: 16, 1: 128, 2: 128, 4: 64, 6: 32}  # bits 61 to 63; 1: 128 
 
 def operand(
     descriptor: int, rows: range, major: str, k_bytes: int = 32, *, size: int = 2, tcgen05: bool = False
-) -> IntArray:
+) -> NDArray[np.int64]:
     """Addresses of the 16-byte units of the rows (of M or N) of an operand, `k_bytes` along K.
 
     `major` is "k" where K is contiguous, "m" where M or N is; elements have `size` bytes.
@@ -45,7 +44,7 @@ def operand(
     return _swizzled(at.ravel(), width)
 
 
-def _swizzled(address: IntArray, width: int) -> IntArray:
+def _swizzled(address: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """The unit's place: bits 4.. are exclusive-ored with bits 7.. (S<3,4,3>, S<2,4,3>, S<1,4,3>)."""
     bits = {128: 7, 64: 3, 32: 1, 16: 0}[width]
     return address ^ (((address >> 7) & bits) << 4)
