@@ -27,27 +27,7 @@ REFUSED = INNER._replace(
     helps="Look at that operation in the module as it was before the pass: its types, shapes and attributes; take a newer release, and report the smallest module that shows it",
 )
 # What Python's own exceptions mean where no message tells more.
-EXCEPTIONS = {
-    "CalledProcessError": ("A program that the code starts ends with an error. What it printed stands above, and not in this exception.", "Read the lines above for that program's first error; start the command by hand. Triton and torch.compile start gcc: it must be installed, with Python's headers"),
-    "UnboundLocalError": ("A variable is read that no statement has set on this path: it is assigned only in a branch, a loop or a try that did not run.", "Look at the function of that name for where the variable is set; in the library's code it is a fault of the library, and another option or version avoids it"),
-    "NameError": ("A name is used that is not defined or imported there.", "Import or define it; in a library's code it is a fault of that version"),
-    "KeyError": ("A dictionary has no entry of this key: a configuration, an architecture, a shape or a type that its table does not have.", "Print the keys of the table in that line; a newer version of the library may have the entry"),
-    "IndexError": ("An index is beyond the end of a list, a tuple or a tensor.", "Print the length and the index before that line"),
-    "ZeroDivisionError": ("A divisor is 0: a size, a count or a tile that came out empty.", "Print the operands before that line"),
-    "NotImplementedError": ("The library has no code for this combination of arguments.", "Take another option or back end, or a newer version"),
-    "RecursionError": ("A function calls itself without end.", "Look at the frames that repeat in the traceback"),
-    "FileNotFoundError": ("A file, a folder or a program is not where the code looks for it.", "Look at the path in the message, and at the variables that set it (CUDA_HOME, PATH, cache folders)"),
-    "PermissionError": ("This user may not read, write or run a file.", "Point caches and temporary folders to a folder of your own (XDG_CACHE_HOME, TMPDIR)"),
-    "TimeoutError": ("A wait ends without what it waits for.", "Look at what the other side does: another process, a download, a kernel"),
-    "AttributeError": ("The object does not have this member: it is None or of another kind, or the library is of another version than the code.", "Print the object's type before that line, and compare versions with the requirements"),
-    "TypeError": ("A call has other arguments than the function takes, or an operation meets a type that it does not have.", "Compare the call with help(FUNCTION) of the installed version"),
-    "ImportError": ("A module or a name of it cannot be imported: it is missing, of another version, or its own import fails.", "Import it alone, python -c 'import MODULE', and read the first error"),
-    "OSError": ("The system refuses a file, a library or a device.", "The words behind it name what"),
-    "JSONDecodeError": ("A file or an answer that should be JSON is empty or cut off.", "Look at the file; a cache that is written by several processes is deleted"),
-    "AssertionError": ("A condition that the code relies on is false.", "Print both sides of the condition before that line"),
-}  # fmt: skip
-
-
+EXCEPTIONS = {one.name: (one.cause, one.helps) for one in meanings.read("exceptions")}
 _DIVISOR = re.compile(r"(?:divisible by|multiples? of) (?P<number>[0-9]+)", re.IGNORECASE)
 _MOST = re.compile(
     r"(?:at most|<=|no more than|up to|maximum(?: of| is)?|less than or equal to) ?(?P<number>[0-9]+)",

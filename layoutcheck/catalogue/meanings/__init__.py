@@ -1,7 +1,7 @@
 """What kinds of message mean: by the words of one, its cause and what helps.
 
-The kinds of this folder's files are rows without a name (`catalogue.rows`), with the fields `words`, `cause` and `helps`. They are
-in order: the first whose words are in a message is its kind.
+The kinds of this folder's files are rows (`catalogue.rows`), some with a name, with the fields `words`, `cause` and `helps`. They
+are in order: the first whose words are in a message is its kind.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Meaning(NamedTuple):
 
 def read(file: str) -> tuple[Meaning, ...]:
     """The kinds of a file."""
-    fields = (
-        [row.field(name) for name in ("words", "cause", "helps")] for row in rows(f"meanings/{file}.txt")
+    return tuple(
+        Meaning(Words(row.field("words")), row.field("cause"), row.field("helps"), row.name)
+        for row in rows(f"meanings/{file}.txt")
     )
-    return tuple(Meaning(Words(words), cause, helps) for words, cause, helps in fields)
 
 
 def first(kinds: Iterable[Meaning], said: str) -> Meaning | None:

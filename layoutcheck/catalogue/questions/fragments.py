@@ -26,7 +26,6 @@ _NAMES = {"F16": "f16", "BF16": "bf16", "TF32": "tf32", "F32": "f32", "S8": "i8"
 _NAMED = re.compile("BF16|TF32|F16|F32|S32|S8|U8|E4M3|E5M2")
 _SPOKEN = {"half": "f16", "fp16": "f16", "f16": "f16", "float16": "f16", "bf16": "bf16", "bfloat16": "bf16", "tf32": "tf32", "e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "fp8": "f8E4M3FN", "int8": "i8", "s8": "i8"}  # fmt: skip
 _TYPE = re.compile(rf"(?i)(?<![a-z0-9])(?P<type>s8|{'|'.join(TYPES)})(?![a-z0-9])")
-_BITS_OF_K = {128: 0, 256: 1}
 
 
 def told(subject: str, text: str) -> Iterator[str]:

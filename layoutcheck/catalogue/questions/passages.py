@@ -34,41 +34,19 @@ _SHORTEST = 4  # letters of a stem, and of a word's beginning
 _IDENTIFIER = re.compile(r"\w[_.]\w|[a-z][A-Z]|[a-z][0-9]|[0-9][a-z]")
 _COMMON = frozenset(Path(__file__).with_name("common.txt").read_text(encoding="utf-8").split())
 _OF_FINDINGS = re.compile(r"(?:^|(?<=[.:] ))[^.]*\b(?:[Tt]he (?:finding|report)|layoutcheck) [^.]*\.(?= |$)")
-_PLATFORM = frozenset(
-    [
-        "hopper",
-        "ampere",
-        "blackwell",
-        "ada",
-        "turing",
-        "volta",
-        "gemm",
-        "sm80",
-        "sm90",
-        "sm100",
-        "a100",
-        "h100",
-        "b200",
-        "api",
-    ]
-)
+_PLATFORM = frozenset(("hopper", "ampere", "blackwell", "ada", "turing", "volta", "gemm", "sm80", "sm90", "sm100", "a100", "h100", "b200", "api"))  # fmt: skip
 _FILES = re.compile(r"[\w./-]+\.(?:hpp|cuh?|inl|cpp|cc|h|py|md|ipynb)\b")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _SATURATES = 1.2
-_TITLE, _DETAIL, _SAID = (
-    2.0,
-    0.6,
-    0.6,
-)  # weight of a word that a passage is about, that its law is found by, that it has
+# Weight of a word that a passage is about, that its law is found by, that it has.
+_TITLE, _DETAIL, _SAID = 2.0, 0.6, 0.6
 _OF_RULE, _OTHER = 0.45, 0.8  # times, of a passage that is no answer to a question by itself
 _ELSEWHERE = 0.25  # weight of a word outside of what a text asks
 _NAME, _PLAIN = 1.6, 0.35  # times, of an identifier, and of a word that no passage is about
 _SHORT_NAME = 1.3  # times, of an acronym
 _UNKNOWN = 3.0  # weight of an identifier that no passage has
-_CHIEF, _LEAST = (
-    0.7,
-    0.3,
-)  # of the heaviest word's weight; of its weight, what a passage keeps that has no other word
+# Of the heaviest word's weight; of its weight, what a passage keeps that has no other word.
+_CHIEF, _LEAST = 0.7, 0.3
 _AGAIN, _MOST_TIMES = 0.35, 3  # times, of a word that is repeated
 _SHARE, _FEWEST = 0.45, 3.2  # of the subject's words that a passage has; the least weight of one that is told
 _SOME, _MANY = 0.36, 6.5  # or less of the words, and more weight
