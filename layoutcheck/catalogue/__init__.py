@@ -83,12 +83,13 @@ def _said(answer: Answer) -> str:
 def _evaluated(found: list[Answer], text: str, folded: str, place: str | None) -> list[Answer]:
     """The answers with what the calls come to that stand in the text, of the algebra on layouts; alone where another tool would answer."""
     lacking = tuple(counts.lacking(folded))
-    told = (*lacking, *snippets.results(text))
-    if not told and (not found or found[0].entry is symptoms.LAYOUTS):
-        return _counted(text, folded, place) or found
+    evaluated = told = (*lacking, *snippets.results(text))
+    entry, plain = _COUNTED, not found or found[0].entry is symptoms.LAYOUTS
+    if not told and plain:
+        told = spoken.worked_out(folded)  # no error is known: what its numbers come to answers
     if not told:
         return found
-    if found and found[0].entry.level != ELSEWHERE and found[0].entry is not symptoms.LAYOUTS:
+    if not plain and found[0].entry.level != ELSEWHERE:
         first = found[0]
         new = tuple(
             one
@@ -98,20 +99,12 @@ def _evaluated(found: list[Answer], text: str, folded: str, place: str | None) -
         )
         return [replace(first, facts=(*new, *first.facts)), *found[1:]]
     refused = next((one for one in told if one in lacking or calls.NO_RESULT in one), "")
-    entry = _NO_RESULT if refused else _EVALUATED
     first = refused or told[0]
+    if evaluated:
+        entry = _NO_RESULT if refused else _EVALUATED
     said = telling.line(text) or answering.shortened(folded, answering.MOST_QUOTED)
     answer = answering.of_parts(entry, {"said": first}, said, folded, place)
-    return [replace(answer, facts=tuple(one for one in told if one != first))]
-
-
-def _counted(text: str, folded: str, place: str | None) -> list[Answer]:
-    """The answer to a text in which no error is known, by what its numbers come to; none where they decide nothing."""
-    told = spoken.worked_out(folded)
-    if not told:
-        return []
-    said = telling.line(text) or answering.shortened(folded, answering.MOST_QUOTED)
-    return [answering.of_parts(_COUNTED, {"said": told[0]}, said, folded, place)]
+    return [replace(answer, facts=tuple(one for one in told if one != first) if evaluated else answer.facts)]
 
 
 def _addressed(answer: Answer, folded: str) -> Answer:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 
 from layoutcheck.algebra import Layout, cosize, parse_any_layout
 from layoutcheck.algebra.image import image
 from layoutcheck.algebra.modes import leaves
-from layoutcheck.catalogue.figures import TYPES, sentences
+from layoutcheck.catalogue.figures import TYPES, VECTOR, pitch, sentences
 from layoutcheck.catalogue.symptoms import placed
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, most_shared, numbers
@@ -53,7 +52,6 @@ _OF_THREADS = re.compile(
 )
 _OF_EPILOGUE = re.compile(r"(?i)\bepilogue\b|\bstore|\boutput\b")
 _SIDES = 2  # M or N, and K
-_ROWS = 16  # bytes of a vector, and of a row of ldmatrix [PTX ISA]
 
 
 def told(folded: str) -> tuple[str, ...]:
@@ -206,15 +204,11 @@ def _pitches(folded: str) -> Iterator[str]:
     found = _PITCH.search(said)
     if found is None:
         return
-    bits = _bits(found["type"])
-    row = int(found["count"]) * bits // 8
-    shared = math.gcd(row, _ROWS)
-    if row and shared < _ROWS:
-        each = _ROWS * 8 // bits
-        upper = -(-int(found["count"]) // each) * each
+    row, shared, fits = pitch(int(found["count"]), _bits(found["type"]))
+    if row and shared < VECTOR:
         yield (
-            f"a pitch of {found['count']} {found['type']} is {row} B, a multiple of {shared} alone: the second row begins {row % _ROWS} B behind a multiple of {_ROWS}, "
-            f"and ldmatrix or any access of {_ROWS} B faults there; the next pitch that fits is {upper}"
+            f"a pitch of {found['count']} {found['type']} is {row} B, a multiple of {shared} alone: the second row begins {row % VECTOR} B behind a multiple of {VECTOR}, "
+            f"and ldmatrix or any access of {VECTOR} B faults there; the next pitch that fits is {fits}"
         )
 
 

@@ -32,7 +32,14 @@ FEW_CONFLICTS = tables.called("ncu.few-conflicts")
 _OF_LITTLE = "cpp.launch-refused", "cuda.", "elsewhere.build", "results-differ", "elsewhere.driver"
 OF_COMPILERS = ("elsewhere.compile", "cpp.other-error")
 _OF_COUNTERS = ("ncu.uncoalesced-shared", "ncu.wavefronts")
+_SECTORS = re.compile(
+    r"total of (?P<excess>[0-9,]+) excessive sectors \([0-9]+% of the total (?P<all>[0-9,]+) sectors"
+)
+_WAYS = re.compile(
+    r"across all (?P<requests>[0-9]+) shared (?:load|store) requests\. ?This results in (?P<conflicts>[0-9]+) bank conflicts, +which represent [0-9.]+% of the overall (?P<all>[0-9]+) wavefronts"
+)
 _MOST_LAYOUTS = 6
+_SECTOR = 32  # bytes
 MOST_QUOTED = 300  # characters
 _MARGIN = re.compile(r" ?={5,}(?: ?={5,})* ?")  # of compute-sanitizer's lines
 _FENCE = " ```"  # of Markdown, where the paste of a message ends
@@ -104,6 +111,26 @@ def _of_shares(folded: str) -> tuple[str, ...]:
     return (f"{part:.0%} of the wavefronts are bank conflicts",) if 0 < part <= 1 else ()
 
 
+def _of_nsight(folded: str) -> tuple[str, ...]:
+    """What the counts come to that Nsight Compute's rules print: the bytes of a sector that are used, the stride that makes such conflicts."""
+    sectors, ways, told = _SECTORS.search(folded), _WAYS.search(folded), list[str]()
+    if sectors:
+        all_, excess = (int(sectors[name].replace(",", "")) for name in ("all", "excess"))
+        used = _SECTOR * (all_ - excess) / max(all_, 1)
+        told.append(
+            f"of each sector of {_SECTOR} B {used:.3g} B are needed: {all_ - excess:,} of the {all_:,} sectors would do"
+        )
+    if ways:
+        requests, conflicts, all_ = (int(ways[name]) for name in ("requests", "conflicts", "all"))
+        least = max(all_ - conflicts, 1)
+        said = f"without the conflicts {least:,} of the {all_:,} wavefronts remain"
+        each, rest = divmod(all_, least)
+        if least == requests and rest == 0 and each in (2, 4, 8, 16, 32):
+            said += f"; where each lane moves a word, at one stride, this is an odd multiple of {each} words ({4 * each} B): a pitch of one word more has no conflict"
+        told.append(said)
+    return tuple(told)
+
+
 def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None, text: str = "") -> Answer:
     """The answer of an entry whose pattern matches the folded text; `text` is the same with its lines."""
     groups = {key: value for key, value in match.groupdict().items() if value}
@@ -158,6 +185,8 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
         facts = (*results.rounding(folded), *facts, *symptoms.layouts(folded))
     if entry.name in _OF_COUNTERS:
         facts += _of_shares(folded)
+    if entry.name.startswith("ncu."):
+        facts += _of_nsight(folded)
     facts += named.of_names(entry, groups)
     if entry in tables.DSL:
         facts += devices.too_old(folded)
@@ -226,7 +255,8 @@ def _of_cpp(folded: str, match: re.Match[str], is_told: bool) -> tuple[str, ...]
     asserted = folded[max(folded.rfind("error: static", 0, match.end()), 0) :]
     false, call = filling.broken(asserted), cpp_types.caller(asserted)
     asked = cpp_types.condition(asserted)[: _MOST_LAYOUTS if not bound else 1]
-    here = () if is_told and false else (false,) if filling.HERE in false else asked
+    told_here = false.endswith(filling.OF_NUMBERS) or filling.HERE in false
+    here = () if is_told and false else (false,) if told_here else asked
     here += (f"the call is {call}",) if call else ()
     named = {one.parameter: str(one.layout) for one in bound if one.parameter}
     shown = {f"{named['Shape']}:{named['Stride']}"} if {"Shape", "Stride"} <= named.keys() else set[str]()

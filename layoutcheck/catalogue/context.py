@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from layoutcheck.algebra import composition, parse_layout
@@ -22,6 +23,9 @@ _ON_THE_GPU = ("cuda.", "sanitizer.", "kernel-hangs", "driver.xid")
 _FRAME = re.compile(r"\bin (?P<kernel>[A-Za-z_][\w:]{2,100})(?:<[^<>]{0,200}>)?(?:\([^()]{0,200}\))? ?<<<\(")
 _DISTANCE = re.compile(
     r"Invalid __global__ \w+ of size (?P<width>[0-9]{1,2})\b(?:(?!Invalid __).){0,900}? and is (?P<away>[0-9,]{1,11}) bytes (?P<side>after|before) the nearest allocation at 0x[0-9a-f]+ of size (?P<size>[0-9,]{1,15}) bytes"
+)
+_MISALIGNED = re.compile(
+    r"Invalid __\w+__ \S+ of size (?P<size>[0-9]{1,3})\b(?:(?!Invalid __).){0,600}?(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]{1,16}) is misaligned"
 )
 _TRIGGERED = re.compile(
     r"triggered at PC 0x[0-9a-f]+ +(?:in |\()?(?:void )?(?P<kernel>(?!for\b|The\b|Thread\b)[a-z_][\w:]{3,100})\b"
@@ -91,6 +95,7 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
             *kernel(folded),
             *asked(folded),
             *distance(folded),
+            *misaligned(folded),
             *(
                 ()
                 if name not in devices.INVALID
@@ -122,6 +127,28 @@ def distance(folded: str) -> tuple[str, ...]:
     index = (away - 1 + (size if found["side"] == "after" else 0)) // width
     where = f"at index {index} of its {size // width}" if found["side"] == "after" else f"{away} B before it"
     return (f"of elements of {width} B the access is {where}, in an allocation of {size:,} B",)
+
+
+def misaligned(folded: str) -> tuple[str, ...]:
+    """To how much the addresses are aligned that compute-sanitizer calls misaligned, and so which access would fit them all."""
+    found = list(_MISALIGNED.finditer(folded))
+    shared = math.gcd(*(int(one["address"], 16) for one in found)) if found else 0
+    width = max((int(one["size"]) for one in found), default=0)
+    fits = math.gcd(shared, width)
+    those = (
+        f"the {len(found)} addresses are multiples"
+        if len(found) > 1
+        else f"{found[0]['address']} is a multiple"
+        if found
+        else ""
+    )
+    return (
+        (
+            f"{those} of {fits} B alone, and the access takes {width}: a base, pitch or offset is a multiple of {fits} B and of no more; accesses of {fits} B or less fit",
+        )
+        if 0 < fits < width
+        else ()
+    )
 
 
 def asked(folded: str) -> tuple[str, ...]:

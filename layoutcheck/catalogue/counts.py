@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from math import gcd, prod
+from math import prod
 
 from layoutcheck.brackets import closing, split
 from layoutcheck.catalogue import devices
-from layoutcheck.catalogue.figures import TYPES
+from layoutcheck.catalogue.figures import TYPES, VECTOR, pitch
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP
 
@@ -32,9 +32,6 @@ _PROBLEM = re.compile(
     r"(?i)\b(?:problem|matri\w+|matmul|gemm|global|gmem|inputs?|shapes?|sizes?)\b[^.;()]{0,20}$"
 )
 _NEAR = 40  # characters
-_STAGES = re.compile(
-    r"(?i)\b(?P<count>[2-9]|1[0-6])[- ]stages?\b|\b(?:num_)?stages? ?[=:] ?(?P<given>[2-9]|1[0-6])\b"
-)
 _TILER = re.compile(
     r"(?i)\btile(?:r|s|_?shape|[ _]size)?(?: of| is)?[ :=]{0,3}\(? ?([0-9]{1,4}) ?[,x×] ?([0-9]{1,4})(?: ?[,x×] ?([0-9]{1,4}))?(?![0-9])"
 )
@@ -52,7 +49,6 @@ _PADDED = re.compile(r"(?i)\bpadded\b|\bF\.pad\b")
 _VECTORS = re.compile(
     r"(?i)128[- ]?bit|16[- ]?bytes?\b|vectori[sz]|num_bits_per_copy ?= ?128|\bcp\.async|\balign"
 )
-_VECTOR = 16  # bytes
 _INIT = re.compile(
     r"\bmbarrier_init\([^,()]{1,40}, ?(?P<count>[0-9]{1,4})\)|(?i:\bmbarrier\b[^.;]{0,12}?\binit\w*(?: with)?(?: an?)?(?: arrival)? count(?: of)? (?P<said>[0-9]{1,4}))\b"
 )
@@ -102,12 +98,9 @@ def _shape(folded: str, start: int) -> str:
 
 def _room(folded: str) -> Iterator[str]:
     """That the tiles of a text, times its stages, are more than the GPU that it names has in a block."""
-    most, stages = (
-        devices.room(folded),
-        {int(one["count"] or one["given"]) for one in _STAGES.finditer(folded)},
-    )
+    most, stages = devices.room(folded), devices.stages(folded)
     tiles = list(_TILE.finditer(folded))
-    if not (most and tiles and _OF_TILES.search(folded)) or len(stages) != 1:
+    if not (most and tiles and _OF_TILES.search(folded)) or len(stages) != 1 or min(stages) < 2:
         return
     (count,) = stages
     terms, total = [], 0
@@ -141,11 +134,11 @@ def _tails(folded: str) -> Iterator[str]:
 def _pitch(folded: str) -> Iterator[str]:
     """That rows of a tensor which the text makes begin at addresses that no 16-byte vector may have."""
     for made in _TORCH.finditer(folded) if _VECTORS.search(folded) else ():
-        bits, columns = TYPES[made["type"].lower()][0], int(made["columns"])
-        row = columns * bits // 8
+        columns = int(made["columns"])
+        row, shared, fits = pitch(columns, TYPES[made["type"].lower()][0])
         rows = prod(int(one) for one in re.findall(r"[0-9]+", made["rows"]))
-        if row % _VECTOR and rows > 1 and not _PADDED.search(folded):
-            yield f"a row of {columns} elements of {made['type']} is {row:,} B, a multiple of {gcd(row, _VECTOR)} alone: no promise makes its second row begin at a multiple of {_VECTOR} B; pad the columns to {-(-columns * bits // (8 * _VECTOR)) * _VECTOR * 8 // bits}, or copy {8 * gcd(row, _VECTOR)} bits at a time (LC101)"
+        if shared < VECTOR and rows > 1 and not _PADDED.search(folded):
+            yield f"a row of {columns} elements of {made['type']} is {row:,} B, a multiple of {shared} alone: no promise makes its second row begin at a multiple of {VECTOR} B; pad the columns to {fits}, or copy {8 * shared} bits at a time (LC101)"
             return
 
 

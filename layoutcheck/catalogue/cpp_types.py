@@ -69,15 +69,22 @@ def layouts(text: str) -> list[Bound]:
         if notation is not None:
             found.setdefault(Bound(parameter, notation))
     named = {bound.layout for bound in found}
-    for match in _LAYOUT.finditer(text):
+    for _, notation in placed(text):
         if len(found) >= MOST_TYPES:
             break
-        parsed = _parse(text, match.start())
-        notation = notation_of(parsed) if parsed else None
-        if notation is not None and notation not in named:
+        if notation not in named:
             named.add(notation)
             found.setdefault(Bound("", notation))
     return list(found)
+
+
+def placed(text: str) -> Iterator[tuple[int, str]]:
+    """Each layout that stands in a text as a type, in CuTe's notation, behind the place where it begins; of a composed one its inner one as well."""
+    for match in _LAYOUT.finditer(text):
+        parsed = _parse(text, match.start())
+        notation = notation_of(parsed) if parsed else None
+        if notation is not None:
+            yield match.start(), notation
 
 
 class Operands(NamedTuple):

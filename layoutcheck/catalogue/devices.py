@@ -72,16 +72,20 @@ def sizes(said: str) -> tuple[str, ...]:
 def staged(folded: str) -> tuple[str, ...]:
     """What the stages of a GEMM's tile come to that the text names with its type and GPU, where they are more than a block has."""
     tile, typed, most = _TILE.search(folded), _TYPE.search(folded), room(folded)
-    stages = {int(one[1] or one[2]) for one in _STAGES.finditer(folded)}
-    if not (tile and typed and most and stages):
+    if not (tile and typed and most):
         return ()
     m, n, k = map(int, tile.groups())
     each = (m + n) * k * TYPES[typed[0].lower()][0] // 8
-    over = [one for one in sorted(stages) if one * each > most]
+    over = [one for one in sorted(stages(folded)) if one * each > most]
     return tuple(
         f"{one} stages of A and B, ({m} + {n}) x {k} elements of {typed[0]}, are {one * each:,} B, above the {most:,} B of a block: {most // each} fit, without the epilogue's tile"
         for one in over
     )
+
+
+def stages(folded: str) -> set[int]:
+    """The numbers of stages that a text names."""
+    return {int(one[1] or one[2]) for one in _STAGES.finditer(folded)}
 
 
 def room(folded: str) -> int:

@@ -34,6 +34,9 @@ _PRODUCT = re.compile(
 _OF_MAPS = re.compile(
     r"(?i)descriptor|tensor ?map|cuTensorMap|INVALID_VALUE|invalid (?:value|argument)|misalign|illegal"
 )
+_FAILS = re.compile(
+    r"(?i)\bfail|\berror|\brefus|\bINVALID_VALUE|invalid (?:value|argument)|\billegal|\bmis-?align"
+)
 _AWAY = re.compile(
     r"(?i)\b(?:[0-9.,]+ ?(?:TB|TiB|PB|terabytes?)|[0-9]{13,}(?: bytes)?|[0-9]{1,3}(?:,[0-9]{3}){4,}(?: bytes)?|terabytes) (?:away|off|from|before|after|beyond|past)\b(?: (?:from|of))?(?: (?:any|every|the nearest) allocation)?"
 )
@@ -89,13 +92,19 @@ _OF_ONE = re.compile(
 )  # a number among others, not how many there are
 _WRAPS = 1 << 31
 _COARSE = 8  # bits of a significand whose steps are seen in a result
-_VECTOR = 16  # bytes of the widest access
+VECTOR = 16  # bytes of the widest access, and of a row of ldmatrix [PTX ISA]
 
 
 def told(folded: str) -> tuple[str, ...]:
     """What the figures of a text decide; none where it has not both of a pair."""
     every = (_wild, _rounding, _step, _rows, _sliced, _wraps, _reserved, _placed, _parts, _beyond, _awaited)
     return tuple(fact for one in every for fact in one(folded))
+
+
+def pitch(count: int, bits: int) -> tuple[int, int, int]:
+    """The bytes of a row of elements, how many of a vector's they are a multiple of, and the next count whose rows begin at whole vectors."""
+    row, each = count * bits // 8, VECTOR * 8 // bits
+    return row, math.gcd(row, VECTOR), -(-count // each) * each
 
 
 def _typed(folded: str, said: re.Match[str]) -> str:
@@ -169,21 +178,20 @@ def _rows(folded: str) -> tuple[str, ...]:
     if width and _OF_VECTORS.search(folded):
         each = 2 if width["half"] else 4 if width["full"] else int(width[1]) // 8
         extent = _EXTENT.search(folded)
-        row = int(extent["extent"]) * each if extent else 0
-        shared = math.gcd(row, _VECTOR)
-        if extent and shared < _VECTOR:
+        row, shared, _ = pitch(int(extent["extent"]) if extent else 0, 8 * each)
+        if extent and shared < VECTOR:
             return (
                 f"{extent['name']} = {extent['extent']} elements of {each} B are {row:,} B: where rows follow one another so, they begin at multiples of {shared} B alone, "
-                f"and no access may be wider; pad the pitch to a multiple of {_VECTOR} B, and give each vector one predicate",
+                f"and no access may be wider; pad the pitch to a multiple of {VECTOR} B, and give each vector one predicate",
             )
     if width or not _OF_MAPS.search(folded) or not any(map(of_tma, sentences(folded))):
         return ()
     pitches = (one for one in _EXTENT.finditer(folded) if one["name"] != "M")
     return tuple(
-        f"{one['name']} = {one['extent']} elements are {one['extent']} B of 8 bits and {2 * int(one['extent']):,} B of 16, neither a multiple of {_VECTOR}: as the pitch of rows it is none that a tensor map of TMA takes; "
-        f"pad it to a multiple of {_VECTOR} B, or take a kernel without TMA for this shape"
+        f"{one['name']} = {one['extent']} elements are {one['extent']} B of 8 bits and {2 * int(one['extent']):,} B of 16, neither a multiple of {VECTOR}: as the pitch of rows it is none that a tensor map of TMA takes; "
+        f"pad it to a multiple of {VECTOR} B, or take a kernel without TMA for this shape"
         for one in pitches
-        if 2 * int(one["extent"]) % _VECTOR
+        if 2 * int(one["extent"]) % VECTOR
     )[:1]
 
 
@@ -198,9 +206,9 @@ def _sliced(folded: str) -> tuple[str, ...]:
         typed = made[1] if made else _typed(folded, one)
         bits = TYPES.get(typed, (0, 0))[0]
         behind = int(one["first"]) * bits // 8
-        if behind % _VECTOR:
+        if behind % VECTOR:
             return (
-                f"{one[0]} of a one-dimensional tensor of {typed} begins {behind} B behind it, no multiple of {_VECTOR}: the base of a tensor map and each 16-byte vector need one; clone() the slice, or promise no alignment for it",
+                f"{one[0]} of a one-dimensional tensor of {typed} begins {behind} B behind it, no multiple of {VECTOR}: the base of a tensor map and each 16-byte vector need one; clone() the slice, or promise no alignment for it",
             )
     return ()
 
@@ -224,6 +232,11 @@ def _reserved(folded: str) -> tuple[str, ...]:
 def of_tma(said: str) -> bool:
     """Whether a part of a text says that TMA is used in it, and by no word that it is not."""
     return _OF_TMA.search(said) is not None and _NO_TMA.search(said) is None
+
+
+def fails_by_map(folded: str) -> bool:
+    """Whether a text is about a tensor map of TMA that is refused or leads nowhere."""
+    return of_tma(folded) and _FAILS.search(folded) is not None
 
 
 def sentences(folded: str) -> list[str]:

@@ -5,6 +5,7 @@ An entry names its way in its row (`Known.fill`); without one, what its sentence
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 
@@ -48,7 +49,7 @@ _OTHER_FILE = (
 )
 _FALSE = "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take."
 _NO_CASE = "The assertion stands where none of the cases applies that the code has: it does not know these template arguments."
-HERE = "; here "
+HERE, OF_NUMBERS = "; here ", ", which is false."
 _STEPS = ("raised", "said", "condition", "llvm", "option", "illegal", "manager", "pass", "file")
 _CODE = re.compile(r"\w(?:<\w+>)?\([\w.]|::|&&")  # a condition as it stands in a source, and no message
 _CONDITIONS = ("condition", "static", "check", "expected", "native", "before", "quoted", "said")
@@ -300,7 +301,14 @@ def broken(folded: str) -> str:
     words, tree, reduced = guards.in_words(condition), guards.read(condition), _REDUCED.search(folded)
     here = asserted.given(tree, folded) if tree and words else []
     here += [f"it is {reduced['values']}"] if reduced else []
-    told = f"{HERE}{' and '.join(here)}." if here else "; for these template arguments it does not."
+    plain = tree is not None and not any(isinstance(one, ast.Name) for one in ast.walk(tree))
+    told = (
+        f"{HERE}{' and '.join(here)}."
+        if here
+        else OF_NUMBERS
+        if plain
+        else "; for these template arguments it does not."
+    )
     return f"It must hold that {words}{told}" if words else ""
 
 

@@ -115,7 +115,7 @@ def loose(pattern: str) -> str:
 def _unquoted(found: re.Match[str]) -> str:
     """What a pattern has in quotation marks, which may also be a word, or more, that stands in none."""
     but, many = found["but"], found["many"]
-    bare = rf"(?<!{_ANY_QUOTE})(?:[^\s{but}]{many}(?<![.,;:])|[^{but}]{many}?)"
+    bare = rf"(?:[^\s{but}]{many}(?<![.,;:])|[^{but}]{many}?)"
     return f"{found['begin']}(?:(?<={_ANY_QUOTE})[^{but}]{many}{found['lazy']}|{bare}|(?!)){found['end']}"
 
 

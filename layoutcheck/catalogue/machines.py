@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from layoutcheck.catalogue.figures import TYPES, sentences
 from layoutcheck.catalogue.snippets import ROLES
 from layoutcheck.errors import InputError
-from layoutcheck.machine.arch import GUARDS, Arch, Needs, has, parse_arch
+from layoutcheck.machine.arch import BLACKWELL_FORMS, GUARDS, Arch, Needs, has, parse_arch
 
 _SHAPE = re.compile(
     r"(?i)\b(?P<unit>wgmma|gmma|tcgen05|umma)\b[^;]{0,40}?\bm(?P<m>[0-9]{1,3})n(?P<n>[0-9]{1,3})k(?P<k>[0-9]{1,3})\b"
@@ -25,11 +25,13 @@ _INSTRUCTIONS: tuple[tuple[str, re.Pattern[str], Needs], ...] = (
     ("cp.async.bulk", re.compile(r"(?i)\bcp\.async\.bulk\b"), Needs(Arch(90))),
     ("stmatrix", re.compile(r"(?i)\bstmatrix\b"), Needs(Arch(90))),
     ("cp.async", re.compile(r"(?i)\bcp\.async(?!\.bulk)\b"), Needs(Arch(80))),
+    ("cvt with .e2m1x2", re.compile(r"(?i)\bcvt\.[\w.]*\.e(?:2m1|2m3|3m2)x2\b"), BLACKWELL_FORMS),
+    ("cvt with .e4m3x2 or .e5m2x2", re.compile(r"(?i)\bcvt\.[\w.]*\.e[45]m[23]x2\b"), Needs(Arch(89))),
     ("ldmatrix", re.compile(r"(?i)\bldmatrix\b"), Needs(Arch(75))),
 )
 _TARGET = re.compile(r"\b(?:sm|compute)_(?P<number>[0-9]{2,3}[af]?)\b(?!/)")  # CuTe's own SM90:: is none
 _FAILS = re.compile(
-    r"(?i)\bfail|\berror|\billegal|\bunsupported|not supported|\binvalid|\bcannot|n't (?:work|compile|run|assemble)|\brefus|\breject"
+    r"(?i)\bfail|\berror|\billegal|\bunsupported|not supported|\bunavailable|not available|\binvalid|\bcannot|n't (?:work|compile|run|assemble)|\brefus|\breject"
 )
 _WAIT = re.compile(
     r"(?i)\b(?:cp\.async\.wait_group|cp_async_wait(?:_group)?|wait_group) ?[<(]? ?(?P<left>[0-9])\b"
@@ -47,7 +49,7 @@ _OF_REGISTERS = re.compile(r"(?i)\bspill|\bregisters?\b")
 
 def told(folded: str) -> tuple[str, ...]:
     """What the machine's own limits decide of the numbers in a text."""
-    every = (_shapes, _targets, _groups, _registers)
+    every = (_shapes, targets, _groups, _registers)
     return tuple(fact for one in every for fact in one(folded))
 
 
@@ -67,7 +69,7 @@ def _shapes(folded: str) -> Iterator[str]:
         yield f"{error.message}: it takes {error.expected}"
 
 
-def _targets(folded: str) -> Iterator[str]:
+def targets(folded: str) -> Iterator[str]:
     """That the one target of a text has no such instruction as its sentence names."""
     names = {one["number"].lower() for one in _TARGET.finditer(folded)}
     said = next((one for one in sentences(folded) if _TARGET.search(one)), "")

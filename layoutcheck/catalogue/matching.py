@@ -25,7 +25,7 @@ from layoutcheck.catalogue.tables import ENTRIES
 
 _OTHER = tables.called("dsl.other-exception")
 _SPOKEN = (tables.called("clean.verified"), tables.called("clean.success"))  # which a person's words may be
-_DIED = tables.called("dsl.compiler-died")
+_DIED, _CPP_DIED = tables.called("dsl.compiler-died"), tables.called("cpp.compiler-died")
 _NAME = tables.called("dsl.name-undefined")
 _BY_TMA = tables.called("cuda.misaligned-tma")
 _NOTICED = 0.02  # of the wavefronts
@@ -38,6 +38,8 @@ _OF_PARSER = re.compile(
     r"error(?: C[0-9]+)?: (?:expected (?:an?|unqualified|primary|initializer)\b|this declaration has no|syntax error)"
 )  # what follows from a name that is not known
 _MOST_ERRORS = 40  # of a compile that are looked at
+_OF_CPP = re.compile(r"\bnvcc\b|\b(?:cute|cutlass)::|#include\b|\bauto \w+ ?=|\btemplate ?<")
+_OF_THE_DSL = re.compile(r"cutlass\.cute|@cute\b|\bcute\.\w|\bDSL\b|\.py\b")
 _IN_A_FUNCTION = re.compile(r"\bNameError in `\w+`")  # as the DSL alone words it
 
 
@@ -58,7 +60,11 @@ def _readings(folded: str) -> tuple[str, ...]:
 def _matches(folded: str) -> Iterator[Match]:
     said = plain(folded)
     told = symptoms.unsettled(folded) if symptoms.is_prose(folded) else folded
+    note = symptoms.is_note(folded)
+    cpp = _OF_CPP.search(folded) is not None and not _OF_THE_DSL.search(folded)
     for entry in ENTRIES:
+        if note and entry.name in _TOLD_BY_PEOPLE:
+            continue  # which a document only mentions
         match = entry.words.search(told if entry.name in _TOLD_BY_PEOPLE else folded, said)
         if match and entry.name in answering.OF_COMPILERS and _OF_PARSER.search(match[0]):
             every = itertools.islice(entry.words.pattern.finditer(folded), _MOST_ERRORS)
@@ -77,6 +83,8 @@ def _matches(folded: str) -> Iterator[Match]:
         wrong = spoken or symptoms.tells_wrong(folding.without_zeros(folded))
         if entry.level == CLEAN and entry.general and wrong:
             continue  # lines of a text whose error is another one
+        if (entry is _DIED and cpp) or (entry is _CPP_DIED and match["spoken"] and not cpp):
+            continue  # of which compiler, the text around a person's words tells
         owner = origin.find(folded).owner if entry is _DIED else None
         if owner and owner.name in owners.CALLED and not folding.OF_CPP.search(folded):
             continue  # of another program

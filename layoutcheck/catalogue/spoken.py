@@ -56,7 +56,14 @@ def _is_led(answer: Answer) -> bool:
 def numbers(folded: str) -> tuple[str, ...]:
     """What the numbers of a text decide."""
     every = (devices.staged, devices.beyond, figures.told)
-    return (*(fact for told in every for fact in told(folded)), *worked_out(folded))
+    maps = tuple(_map(folded)) if "lobal" in folded and figures.fails_by_map(folded) else ()
+    return (*maps, *(fact for told in every for fact in told(folded)), *worked_out(folded))
+
+
+def _map(folded: str) -> list[str]:
+    from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other texts do not need
+
+    return tensor_map.faults(folded) or tensor_map.extents(folded)
 
 
 @lru_cache(maxsize=8)

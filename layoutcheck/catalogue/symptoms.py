@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from layoutcheck.algebra import Layout, cosize, parse_layout, size
 from layoutcheck.algebra.modes import leaves
+from layoutcheck.catalogue import cpp_types
 from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.folding import WRONG
 from layoutcheck.catalogue.literals import plain
@@ -41,6 +43,12 @@ _SETTLED = re.compile(
     r"|\bcu[A-Z]\w+(?:\(\))? (?:\w+ ){0,2}?(?:succeed(?:s|ed)|success\w*|CUDA_SUCCESS|passes|passed|works|is fine)\b"
     r"|\b(?:stuck|freezes?|stall\w*) (?:at|around|below|near) (?:about |only |~)?[0-9]"
 )  # a trouble that is told to be over, or to be none
+_NOTE = re.compile(
+    r"(?i)^\W*(?:[\w./+-]+ ){0,3}?(?:docs?|documentation|(?:release |integration |profiling |design )?notes|guide|tutorial|read ?me|change ?log|reference)\b"
+)  # how a document begins
+_MET = re.compile(
+    r"\b(?:I|[Ww]e) (?:\w+ ){0,2}?(?:get|got|see|saw|hit|run|ran|have|had|observe\w*|face\w*|met|encounter\w*|tried|try)\b|\b(?:my|our) \w+|\b(?:still|now|sometimes|always) (?:fails?|hangs?|crash\w*|faults?)\b|\?"
+)  # what its writer does
 _CHINESE = re.compile(r"[\u4e00-\u9fff]{4}")
 _SENTENCE = re.compile(r"(?:\b[A-Za-z][\w'-]*\b[ ,:;(`*]+){5}")
 _LITTLE_WORD = re.compile(
@@ -74,6 +82,8 @@ _PLAIN = re.compile(r"[0-9(),?_{} ]*")
 
 def find(folded: str) -> tuple[Known, re.Match[str]] | None:
     """The symptom that the text's words tell, and where; None where they tell none."""
+    if is_note(folded):
+        return None
     told = _DOUBT.sub(" ", unsettled(folded))
     said = plain(folded)
     found = ((entry, entry.words.search(folded if entry is WARNING else told, said)) for entry in SYMPTOMS)
@@ -99,6 +109,11 @@ def is_prose(folded: str) -> bool:
         and (_SENTENCE.search(folded) or _PERSON.search(folded) or _CHINESE.search(folded)) is not None
         and (_LITTLE_WORD.search(folded) or _CHINESE.search(folded)) is not None
     )
+
+
+def is_note(folded: str) -> bool:
+    """Whether the text is a document, by its first words, and no report: it mentions faults, and tells none that its writer met."""
+    return _NOTE.search(folded) is not None and is_prose(folded) and not _MET.search(folded)
 
 
 def tells_wrong(folded: str) -> bool:
@@ -177,17 +192,20 @@ def printed(folded: str) -> Iterator[tuple[str, Layout | None]]:
 
 
 def placed(folded: str) -> Iterator[tuple[int, str, Layout | None]]:
-    """Each `(shape):(stride)` of the text, behind the place where it begins."""
+    """Each `(shape):(stride)` of the text, and each layout that it prints as a C++ type alone, behind the place where it begins."""
     for joint in _JOINT.finditer(folded):
         start, end = _opened(folded, joint.start()), _closed(folded, joint.end() - 1)
         if start < 0 or end < 0 or not _PLAIN.fullmatch(folded, start, joint.start()):
             continue
         shape, stride = folded[start : joint.start() + 1], folded[joint.end() - 1 : end]
         text = _STATIC.sub("", f"{shape}:{stride}".replace(" ", ""))
-        try:
+        with suppress(InputError):
             yield start, text, parse_layout(text)
-        except InputError:
-            continue
+    inner = False  # of a composed layout, which stands by itself behind it
+    for start, text in cpp_types.placed(folded) if not _ERROR.search(folded) else ():
+        if not (inner or text.startswith("S<")):
+            yield start, text, parse_layout(text)
+        inner = text.startswith("S<")
 
 
 def _opened(text: str, close: int) -> int:

@@ -26,6 +26,7 @@ _DUMP = re.compile(
     rf".{{0,20}}?globalDim\s+(?P<dims>{_NUMBERS}).{{0,20}}?globalStrides\s+(?P<strides>{_NUMBERS})"
     rf".{{0,20}}?boxDim\s+(?P<box>{_NUMBERS}).{{0,20}}?elementStrides\s+(?P<steps>{_NUMBERS}).{{0,40}}?swizzle\s+(?P<swizzle>[0-9]+)"
 )
+_ELEMENTS = (1, 2, 4, 8)  # bytes
 _FIELDS = ("globalDim", "globalStride", "boxDim", "elementStride")
 _TYPES = {
     "bf16|bfloat16": "BF16_RN", "f16|fp16|float16|half": "F16_RN", "f32|fp32|float32|float": "F32_RN",
@@ -65,6 +66,7 @@ def extents(text: str) -> list[str]:
     Of a map whose element type the text names all of its fields are judged, strides as packed where none are given.
     """
     read = {name: _values(found[1]) for name in _FIELDS if (found := _field(name).search(text))}
+    read |= {name: each for name in _FIELDS if name not in read and (each := _by_index(name, text))}
     dims, box = read.get("globalDim", ()), read.get("boxDim", ())
     whole = len(read.get("globalStride", ())) == len(dims)  # with that of the contiguous mode
     out = (
@@ -86,6 +88,21 @@ def _field(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?i)\b{words}s?\b[ =:]{{1,9}}[({{\[] ?([0-9][0-9, ]*)[)}}\]]")
 
 
+def _by_index(name: str, text: str) -> tuple[int, ...]:
+    """`globalDim[0] = 3466, globalDim[1] = 128`: the values of all indices from 0 on; none where one is missing or has two."""
+    words = re.sub(r"(?=[A-Z])", "_?", name)
+    pairs = {
+        (int(at), int(value))
+        for at, value in re.findall(rf"(?i)\b{words}s?\[([0-4])\] ?[=:] ?([0-9]{{1,13}})\b", text)
+    }
+    values = dict(pairs)
+    return (
+        tuple(values[at] for at in range(len(values)))
+        if len(pairs) == len(values) and all(at in values for at in range(len(values)))
+        else ()
+    )
+
+
 def _values(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.replace(" ", "").split(",") if part)
 
@@ -100,9 +117,8 @@ def _out_of_range(read: dict[str, tuple[int, ...]]) -> list[str]:
         if not 1 <= value <= most
     ]
     strides = list(enumerate(read.get("globalStride", ())))
-    strides = (
-        strides[1:] if len(strides) == len(read.get("globalDim", ())) else strides
-    )  # the first is an element's
+    if strides and (len(strides) == len(read.get("globalDim", ())) or strides[0][1] in _ELEMENTS):
+        del strides[0]  # which is an element's
     return ranges + [
         f"globalStrides[{at}] is {value}, not {WHOLE_PIECES}" for at, value in strides if value % PIECE_BYTES
     ]

@@ -14,6 +14,7 @@ from layoutcheck.catalogue import (
     folding,
     frames,
     laws,
+    machines,
     meanings,
     origin,
     owners,
@@ -172,6 +173,8 @@ def of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     """The answer to a text in which no error is known: by the line that tells most, its symptom, its layouts."""
     where = origin.find(folded)
     symptom = symptoms.find(folded)
+    if symptom and symptom[0] is symptoms.SLOW and any(machines.targets(folded)):
+        symptom = None  # it is slow without an instruction that the target lacks
     warns = symptom is not None and symptom[0] is symptoms.WARNING
     if part := None if warns else frames.cut(folded, evidence.stated(text)):
         return [_of_traceback(part, folded, place, _CUT)]

@@ -107,3 +107,9 @@ def test_every_kind_of_document_has_passages() -> None:
     sources = [one.source for one in passages.passages()]
     assert sum(one.startswith("docs/guides/") for one in sources) > 20
     assert {"LC231", "layoutcheck.tile_to_shape", "CUTLASS, 0t_mma_atom.md"} <= set(sources)
+
+
+@pytest.mark.parametrize(("alike", "answered"), [(1, True), (2, True), (3, False)])
+def test_words_that_many_passages_fit_alike_choose_none(alike: int, answered: bool) -> None:
+    found = [passages.Found(one, 8.0, 0.7) for one in passages.passages()[:alike]]
+    assert passages._fits([*found, passages.Found(passages.passages()[-1], 1.0, 0.1)]) is answered

@@ -83,6 +83,7 @@ def test_each_example_and_report_is_known_in_another_wording(way: str) -> None:
         ("can't vectorize", "cant vectorize"),
         (r"no attribute '(?P<what>\w+)'", "no attribute `launch`"),
         ("Feature '(?P<what>[^']{1,80})' requires", "Feature mma with block scale requires"),
+        (r"'(?P<what>\w+)' is not defined", "thing is not defined"),
     ],
 )
 def test_a_pattern_meets_other_wordings_of_its_letters(pattern: str, text: str) -> None:
