@@ -113,3 +113,20 @@ def test_every_kind_of_document_has_passages() -> None:
 def test_words_that_many_passages_fit_alike_choose_none(alike: int, answered: bool) -> None:
     found = [passages.Found(one, 8.0, 0.7) for one in passages.passages()[:alike]]
     assert passages._fits([*found, passages.Found(passages.passages()[-1], 1.0, 0.1)]) is answered
+
+
+def test_beside_what_is_worked_out_one_passage_is_told() -> None:
+    text = "which swizzle for ldmatrix has no bank conflicts?"
+    told = questions.find(text, text)
+    assert told and "S<3,4,3> in bytes" in told.answer
+    assert len(told.others) == 1 and len(passages.find(asking.read(text))) == 2
+
+
+def test_a_word_that_is_repeated_says_more() -> None:
+    once, often = (passages._weights(said, passages._index()) for said in ("swizzle", "swizzle " * 9))
+    assert once.keys() == often.keys() and all(once[word] < often[word] < 3 * once[word] for word in once)
+
+
+def test_an_alarm_that_is_asked_about_is_no_question_of_understanding() -> None:
+    text = "compute-sanitizer --tool synccheck reports 1024 errors, and the tests pass. Is it a real error?"
+    assert answers(text)[0].entry.name == "symptom.alarm-barrier"
