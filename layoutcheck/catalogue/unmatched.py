@@ -201,7 +201,9 @@ def of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     if meant:
         parts = {**(owner or UNNAMED)._asdict(), "project": where.project or UNNAMED.project}
         parts |= {"kind": "an error", "said": said, "cause": meant.cause, "help": meant.helps}
-        return [answering.of_parts(_NAMED, parts, said, folded, place)]
+        answer = answering.of_parts(_NAMED, parts, said, folded, place)
+        law = laws.find(text, laws.kind(None, text))[:1] if prose else []
+        return [replace(answer, facts=(*answer.facts, *map(str, law)))]
     if symptom:
         return [_of_prose(symptom, text, folded, place)]
     mild = prose and not said and owner is not None and owner.name not in owners.CALLED

@@ -67,6 +67,9 @@ def find(text: str, folded: str) -> Told | None:
     told = [*dict.fromkeys((*numbers, *own, *map(str, said), *printed, *documented))]
     if not told:
         return None
+    if not asked.asking:  # a note, whose other words may call for a law
+        law = map(str, laws.find(text, laws.kind(None, text), _CALLED)[:1])
+        told = [*dict.fromkeys((*told, *law))]
     return Told(asked.headline, told[0], tuple(told[1:_MOST]), _helps(told[:_MOST], said))
 
 
