@@ -49,7 +49,7 @@ class Told(NamedTuple):
 def find(text: str, folded: str) -> Told | None:
     """What answers the question, or the note, of a text; None where nothing has enough of its words."""
     asked = asking.read(text)
-    if not (asked.asking or symptoms.is_prose(folded) or passages.named(folded)):
+    if asking.is_log(text) or not (asked.asking or symptoms.is_prose(folded) or passages.named(folded)):
         return None
     if doubted := _doubted(folded):
         return Told(asked.headline, *doubted)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 _LONGEST = 6000  # characters of a text that are read
 _PLAIN = re.compile(r"(?<![\w.:])[A-Za-z][a-z]+\b(?![.:(\[])")
+_NUMBER = re.compile(r"[0-9]+")
+_SHORT, _OFTEN = 12, 12  # characters of a line that may come often; how often another may
 _FEWEST = 5  # words of a sentence that says what it is about
 _TITLE = 140  # characters of the longest title
 _FENCED = re.compile(r"```.*?(?:```|\Z)|^`[^`\n]{1,200}\n[^`]{1,1500}`", re.DOTALL | re.MULTILINE)
@@ -76,6 +79,13 @@ def read(text: str) -> Asked:
     sentences = [one for one in sentences if not _POLITE.search(one)]
     asking = tuple(one for one in sentences if _asks(one))
     return Asked(title, asking, " ".join(one for one in sentences if one not in asking), "\n".join(code))
+
+
+def is_log(text: str) -> bool:
+    """Whether a program wrote it: one line comes again and again, but for its numbers."""
+    lines = (line.strip() for line in text[:_LONGEST].splitlines())
+    often = Counter(_NUMBER.sub("0", line) for line in lines if len(line) > _SHORT)
+    return max(often.values(), default=0) > _OFTEN
 
 
 def _asks(sentence: str) -> bool:
