@@ -215,6 +215,7 @@ def test_what_starts_early_touches_no_memory_before_the_kernel_ahead_has_ended(b
             "rows, few",
             "columns, 2",
             "columns, loose",
+            "columns, loose, even",
             "columns, pads",
             *(name for name, plan in WHOLE.items() if plan.items > 1),
             *("padded", *PADDED),
