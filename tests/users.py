@@ -31,7 +31,7 @@ from layoutcheck.sources.traced import OperandReport
 from layoutcheck.tracing import judge
 
 ROOT = Path(__file__).parents[1]
-MODULES = ("tests.provenance.users", "tests.dsl.lowered.users", "tests.dsl.lowered.styles")
+MODULES = ("tests.provenance.users", "tests.dsl.lowered.users")
 USUAL = "sm_90a"
 
 

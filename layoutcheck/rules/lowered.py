@@ -191,27 +191,6 @@ def _left(fault: LoweredFault, what: str) -> tuple[str, str]:
     )
 
 
-def _unread(fault: LoweredFault, what: str) -> tuple[str, str]:
-    instead = [f"{fault.extent:,} of them more than once"] if fault.extent else []
-    instead += [f"{fault.base:,} beyond its end"] if fault.base else []
-    times = f"{fault.align:,} times " if fault.align > 1 else ""
-    return (
-        "a kernel reads other elements than those of the tensor, each once",
-        f"It reads {times}as many as the tensor has, {fault.coordinate:,}: {' and '.join(instead)}. Nothing "
-        f"reads {fault.other:,}, the first at {fault.called}. If this is not meant, a tile is fetched in the place of another: "
-        "compare the indices that the load and the store take of blocks and turns.",
-    )
-
-
-def _unused(fault: LoweredFault, what: str) -> tuple[str, str]:
-    return (
-        "a kernel reads a tensor, and uses no element of another one of its type",
-        f"Argument {fault.other} of the compiled function is a tensor of the same type and extents that the kernel is "
-        "given: nothing reads or writes an element of it. If this load is meant to read that one, give it that "
-        "tensor, and its TMA atom.",
-    )
-
-
 class _Kind(NamedTuple):
     """A kind of fault: its rule, what `LoweredFault.other` is in the evidence, title and message.
 
@@ -263,8 +242,6 @@ _KINDS = {
         "Thread {f.thread} of the tiled copy never reaches the copy. Of the bytes that such threads would write {f.other} are read, from byte {f.address} of shared memory on, and nothing in the kernel writes them.",
     )),
     "left": _Kind("LC203", "left_elements", _left, "note"),
-    "unread": _Kind("LC203", "unread_elements", _unread, "note"),
-    "unused": _Kind("LC203", "unused_argument", _unused, "note"),
     "race": _Kind("LC210", "other_thread", _said(
         "several threads write different data to the same bytes", "{both}, from different sources."
     )),

@@ -10,22 +10,15 @@ pointers as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import chain
 
 import numpy as np
 
-from layoutcheck.atoms.tma.descriptor import Descriptor
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.blocks import Blocks
-from layoutcheck.dsl.lowered.fetched import is_read, read_object, read_twice
 from layoutcheck.dsl.lowered.judged_blocks import MOST_MULTIPLE, Judged, object_of, spans
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, access_parts
-from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
-from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
-from layoutcheck.dsl.lowered.tensor_maps import tensor_maps
 from layoutcheck.dsl.lowered.tensors import Tensor
-from layoutcheck.dsl.lowered.values import flat
 from layoutcheck.sources.traced import LoweredFault
 
 _MOST_THREADS = 1 << 17
@@ -37,43 +30,22 @@ _OTHER = ("tma.store", BULK_COPY, *SINGLE)  # ways to write of which the element
 def left_out(kernel: Kernel, widest_bytes: int) -> dict[str, LoweredFault]:
     """By the tag of a store: that nothing writes some elements of its tensor, once for each tensor."""
     grid = kernel.grid
-    every = {tag: op.accesses for tag, op in kernel.lowered_ops.items()}
-    written = [one for accesses in every.values() for one in accesses if _writes(one)]
+    every = {tag: [one for one in op.accesses if _writes(one)] for tag, op in kernel.lowered_ops.items()}
+    written = [one for accesses in every.values() for one in accesses]
     tags = {tag for tag, accesses in every.items() if any(one.op == "st" for one in accesses)}
-    tags = set() if any(_unknown(one) for one in written) else tags
-    if grid is None:
+    if grid is None or not tags or any(_unknown(one) for one in written):
         return {}
-    loads = {tag for tag, accesses in every.items() if any(map(is_read, accesses))}
-    if any("mma" in op.name for op in grid.kernel.walk()):
-        loads = set()  # `provenance` follows what products take
-    blocks = grid.every_turn({*tags, *loads, *kernel.unmet}, _MOST_THREADS) if loads else ""
-    if isinstance(blocks, str) and tags:
-        loads, blocks = set(), grid.every_turn(tags, _MOST_THREADS)
-    if isinstance(blocks, str) or not blocks.whole:
+    blocks = grid.every_turn(tags, _MOST_THREADS)
+    if isinstance(blocks, str) or not blocks.whole or blocks.unfinished:
         return {}
-    how, given = grid.launch(None) or (Launch(), [])
-    tensors = {base: one for base, one in how.tensors.items() if base in how.fixed}
-    maps = tensor_maps(given)
-    unused = {map_.base // GLOBAL_STEP for map_ in maps.values() if map_ is not None}
-    unused |= {n // GLOBAL_STEP for value, _ in given for n in flat(value) if isinstance(n, int)}
-    unused -= {base for one in chain(*every.values(), *blocks.accesses.values()) for base in _met(one, maps)}
-    found = dict(read_twice(grid.kernel, blocks, tensors, maps, unused, widest_bytes)) if loads else {}
-    if not tags.isdisjoint(blocks.unfinished):
-        return found
     stores: dict[int, list[tuple[str, Recorded]]] = {}
     for tag in tags:
         for one in blocks.accesses.get(tag, ()):
             if _writes(one) and one.space == "gmem" and one.reached:
                 stores.setdefault(object_of(one, 1), []).append((tag, one))
-    left = (_left(blocks, how.tensors.get(base), ours, widest_bytes) for base, ours in stores.items())
-    return found | dict(one for one in left if one is not None)
-
-
-def _met(access: Recorded, maps: dict[int, Descriptor | None]) -> set[int]:
-    """The objects in global memory that an access points into."""
-    if access.second_space == "descriptor":
-        return {read_object(access, maps)}
-    return {object_of(access, side) for side in (0, 1) if "gmem" in (access.space, access.second_space)}
+    tensors = grid.tensors(None)
+    found = (_left(blocks, tensors.get(base), ours, widest_bytes) for base, ours in stores.items())
+    return dict(one for one in found if one is not None)
 
 
 def written_ends(judged: Mapping[str, Judged | str]) -> set[int]:

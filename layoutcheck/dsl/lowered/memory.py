@@ -273,7 +273,6 @@ class Memory:
             access.second, access.second_space = number(machine.values[map_]), "descriptor"
             access.second_provenance = machine.rests_of([map_, *at])
             access.coordinates = tuple(number(machine.values[slot]) for slot in at)
-            access.counted = machine.rests_of(at)
             self._record(access)
 
         return run

@@ -23,8 +23,8 @@ class Recorded:
     that execute it (None: all); `reached` is False where it stands in a branch that this run did not take.
     `data` are the pieces that a store writes: (offset, bytes of an earlier access or None).
     `provenance` are the bits of what the address rests on, `guard` those of whether it executes, `counted`
-    those of `coordinates`: of a box, or how many bytes an instruction is told to move. `value` is what a
-    store writes, `value_known` whether that is more than a number in its place (`contents.py`).
+    those of how many bytes an instruction is told to move, which `coordinates` hold then. `value` is
+    what a store writes, `value_known` whether that is more than a number in its place (`contents.py`).
     `number` counts what was recorded before.
     """
 

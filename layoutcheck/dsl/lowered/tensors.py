@@ -129,15 +129,6 @@ class Tensor:
             reach += (extent - 1) * step
         return False
 
-    def coordinates(self, offset: int) -> tuple[int, ...]:
-        """The coordinates, leaf by leaf, of the element that has the byte at an offset."""
-        left, found = 8 * offset // self.bits, [0] * len(self.shape)
-        for step, i in sorted(((step, i) for i, step in enumerate(self.stride)), reverse=True):
-            if step > 0:
-                found[i] = min(left // step, self.shape[i] - 1)
-                left -= step * found[i]
-        return tuple(found)
-
     def begins_one(self, offset: int) -> bool:
         """Whether one of its elements begins at an offset in bytes, or its last lies before."""
         return offset >= self.span_bytes or (8 * offset % self.bits == 0 and bool(self.holds(offset)))

@@ -25,14 +25,14 @@ TOLD = {
     "slices": ("LC610", "LC212 LC610", "LC204 LC212 LC610", "LC610", "LC610", "LC204 LC610", "right"),
     "stencil": ("LC204", "LC204", "LC204", "LC204", "right"),
     "batches": ("LC204", "LC204", "note LC203", "LC204"),
-    "buffers": ("LC204", "LC204 LC501 LC610", "note LC203", "LC501", "LC204", "LC501", "right"),
+    "buffers": ("LC204", "LC204 LC501 LC610", "", "LC501", "LC204", "LC501", "right"),
     "rows": ("LC204", "LC101", "LC204"),
     "halves": ("LC204", "LC204", "LC204"),
     "gather": ("not checked", "not checked", "LC204"),
     "inplace": ("LC504", "LC504", "right"),
     "registers": ("LC610", "LC610", "LC610"),
     "large": ("LC204", "LC204"),
-    "boxes": ("note LC203", "note LC203", "LC501", "note LC203", "note LC203", "LC507"),
+    "boxes": ("", "", "LC501", "", "", "LC507"),
 }  # fmt: skip
 NAMED = {"gather": "addresses or predicates known at run time"}  # what is not checked
 
