@@ -45,6 +45,7 @@ _CALL = re.compile(
 _LONGEST_PAIR = 160
 _PAIR = re.compile(r"(?:^|[,;] )(\w+) ?= ?")
 _LONGEST = 4000  # characters of one list of template arguments
+_DEEPEST = 64  # template arguments within one another
 
 
 class Type(NamedTuple):
@@ -247,7 +248,7 @@ def _parse(text: str, start: int) -> Type | None:
     tokens = _tokens(text, start)
     try:
         return _type(tokens, next(tokens))[0]
-    except (StopIteration, RecursionError):  # cut short, or nested deeper than any layout
+    except StopIteration:  # cut short, or nested deeper than any layout
         return None
 
 
@@ -259,8 +260,10 @@ def _tokens(text: str, at: int) -> Iterator[str]:
                 yield token
 
 
-def _type(tokens: Iterator[str], token: str) -> tuple[Type, str]:
+def _type(tokens: Iterator[str], token: str, depth: int = 0) -> tuple[Type, str]:
     """The type that begins with `token`, and the token behind it ("" at the end)."""
+    if depth > _DEEPEST:
+        raise StopIteration
     while token in ("const", "class", "struct", "(") or token.startswith("const "):
         if token == "(":  # (int)128: clang prints the type of a constant
             while token != ")":
@@ -274,7 +277,7 @@ def _type(tokens: Iterator[str], token: str) -> tuple[Type, str]:
         while following != ">":
             if not following:
                 raise StopIteration
-            argument, following = _type(tokens, following)
+            argument, following = _type(tokens, following, depth + 1)
             arguments.append(argument)
             if following == ",":
                 following = next(tokens)
