@@ -46,10 +46,10 @@ def watch_loads(record: Record, internal: Callable[[Any], Any]) -> Callable[[], 
 
     `internal` makes a function one whose frames no error shows.
     """
-    undo: list[Callable[[], None]] = []
+    undo = contextlib.ExitStack()
 
     def put(holder: Any, name: str, made: Callable[[Any], Any]) -> None:
-        undo.append(partial(setattr, holder, name, getattr(holder, name)))
+        undo.callback(setattr, holder, name, getattr(holder, name))
         setattr(holder, name, made(getattr(holder, name)))
 
     def files(module: Any, owner: str | None, name: str) -> None:
@@ -64,14 +64,10 @@ def watch_loads(record: Record, internal: Callable[[Any], Any]) -> Callable[[], 
             put(module, name, partial(_told, name, record))
 
     for name, (owner, function) in _FILES.items():
-        undo.append(when_imported(name, partial(files, owner=owner, name=function)))
-    undo.extend(when_imported(name, driver) for name in _BINDINGS)
-
-    def undo_all() -> None:
-        for one in reversed(undo):
-            one()
-
-    return undo_all
+        undo.callback(when_imported(name, partial(files, owner=owner, name=function)))
+    for name in _BINDINGS:
+        undo.callback(when_imported(name, driver))
+    return undo.close
 
 
 def _read(load: Any, owner: str | None, record: Record) -> Any:
