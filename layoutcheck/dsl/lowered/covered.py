@@ -9,13 +9,13 @@ pointers as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.blocks import Blocks
-from layoutcheck.dsl.lowered.judged_blocks import MOST_MULTIPLE, Judged, object_of, spans
+from layoutcheck.dsl.lowered.judged_blocks import object_of, spans
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, access_parts
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.tensors import Tensor
@@ -48,36 +48,11 @@ def left_out(kernel: Kernel, widest_bytes: int) -> dict[str, LoweredFault]:
     return dict(one for one in found if one is not None)
 
 
-def written_ends(judged: Mapping[str, Judged | str]) -> set[int]:
-    """The objects whose last byte something writes."""
-    return set().union(*(one.ends for one in judged.values() if isinstance(one, Judged)))
-
-
-def unwritten_ends(
-    kernel: Kernel, whole: Mapping[str, Judged | str], tags: Collection[str], tails: Iterable[set[int]],
-    judged: Callable[[Collection[str], int], Mapping[str, Judged | str]], sizes: tuple[int, int],
-) -> dict[str, tuple[int, int]]:  # fmt: skip
-    """By the tag of a store: nothing writes its tensor's last element if extents are no multiple of a number.
-
-    That number, and an extent with which it is so. `sizes` are what all dynamic extents are multiples of, and
-    that of `whole`, which writes these elements; `tails` are the ends that are written a step above and below
-    it. Nothing is said where more than stores under `tags` may write the tensor.
-    """
-    quantum, extent = sizes
-    lost = written_ends(whole) - set().union(*tails)
-    stores = {tag for tag, op in kernel.lowered_ops.items() if any(map(_writes, op.accesses))}
-    unknown = (_unknown(one) for op in kernel.lowered_ops.values() for one in op.accesses if _writes(one))
-    if not lost or not stores <= set(tags) or any(unknown):
-        return {}
-    last = {base: tag for tag, one in whole.items() if isinstance(one, Judged) for base in one.ends & lost}
-    found: dict[str, tuple[int, int]] = {}
-    multiple = 2 * quantum
-    while lost and multiple <= min(extent, MOST_MULTIPLE):
-        again = written_ends(judged(stores, extent + multiple))
-        found.update((last[base], (multiple, extent + quantum)) for base in lost & again)
-        lost -= again
-        multiple *= 2
-    return found
+def stores_of(kernel: Kernel) -> set[str] | None:
+    """The tags of what writes; None where something may write any element of any tensor."""
+    every = {tag: [one for one in op.accesses if _writes(one)] for tag, op in kernel.lowered_ops.items()}
+    unknown = any(_unknown(one) for accesses in every.values() for one in accesses)
+    return None if unknown else {tag for tag, accesses in every.items() if accesses}
 
 
 def _writes(access: Recorded) -> bool:

@@ -17,13 +17,14 @@ from itertools import combinations
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.arguments import Extent, Unequal
 from layoutcheck.dsl.lowered.conditions import Bounds
-from layoutcheck.dsl.lowered.covered import unwritten_ends, written_ends
+from layoutcheck.dsl.lowered.covered import stores_of
 from layoutcheck.dsl.lowered.grid import Grid
-from layoutcheck.dsl.lowered.judged_blocks import MOST_MULTIPLE, Judged
+from layoutcheck.dsl.lowered.judged_blocks import Judged
 from layoutcheck.dsl.lowered.modes import judged_in_modes
 from layoutcheck.dsl.lowered.overflows import least_extent, overflowing
 from layoutcheck.sources.traced import LoweredFault
 
+_MOST_MULTIPLE = 1024  # that dynamic extents may have to be of
 _MOST_BYTES = 1 << 31  # of a tensor that is made larger than the others
 _LARGE = 512  # each of three modes of a tensor of many; or one is the largest, and two are a tile's
 _LARGEST, _TILE = 8192, 256
@@ -54,7 +55,7 @@ class Tried:
         ends: list[set[int]] = []
         for extent in (whole + quantum, whole - quantum):
             again = self.judged(open_, extent, counted=True)
-            ends.append(written_ends(again))
+            ends.append(_ends(again))
             for tag, one in again.items():
                 if isinstance(one, str):
                     found.unchecked.setdefault(tag, one)
@@ -64,16 +65,14 @@ class Tried:
                 found.inside[tag][one.run] = one.inside
                 if one.faults and tag not in found.unchecked:
                     tails.setdefault(tag, one.faults[0])
-        multiple = 2 * quantum
         left = set(tails)
-        while left and multiple <= min(whole, MOST_MULTIPLE):
-            again = self.judged(left, whole + multiple)
+        for multiple in self._multiples():
+            again = self.judged(left, whole + multiple) if left else {}
             right = {tag for tag, one in again.items() if isinstance(one, Judged) and not one.faults}
             found.multiple.update((tag, (multiple, tails[tag])) for tag in right)
             left -= right
-            multiple *= 2
         found.multiple.update((tag, (0, tails[tag])) for tag in left)
-        found.unwritten.update(unwritten_ends(self.kernel, first, open_, ends, self.judged, (quantum, whole)))
+        found.unwritten.update(self._unwritten(first, open_, set().union(*ends)))
         steps = self.grid.quanta()
         for numbers in self._uneven(steps):  # what one mode promises holds for no other
             left = open_ - found.unchecked.keys() - found.multiple.keys()
@@ -135,6 +134,34 @@ class Tried:
             found.pop(tag, None)
         return found
 
+    def _multiples(self) -> Iterator[int]:
+        """The multiples of the quantum that may make tiles whole, each twice the one before."""
+        multiple = 2 * self.quantum
+        while multiple <= min(self.whole, _MOST_MULTIPLE):
+            yield multiple
+            multiple *= 2
+
+    def _unwritten(
+        self, first: Mapping[str, Judged | str], tags: set[str], ends: set[int]
+    ) -> dict[str, tuple[int, int]]:
+        """By the tag of a store: its tensor's last element is written if extents are multiples of a number.
+
+        That number, and an extent with which it is not. With whole tiles it is written (`first`), with tails
+        only those of `ends` are. Nothing is said where more than stores under `tags` may write the tensor.
+        """
+        stores, lost = stores_of(self.kernel), _ends(first) - ends
+        if not lost or stores is None or not stores <= tags:
+            return {}
+        last = {
+            base: tag for tag, one in first.items() if isinstance(one, Judged) for base in one.ends & lost
+        }
+        found: dict[str, tuple[int, int]] = {}
+        for multiple in self._multiples():
+            again = _ends(self.judged(stores, self.whole + multiple)) if lost else set()
+            found.update((last[base], (multiple, self.whole + self.quantum)) for base in lost & again)
+            lost -= again
+        return found
+
     def _long(self, size: int) -> Iterator[tuple[tuple[int, ...], int | None]]:
         """A tensor's extents, some much larger, and those of all others; `size` bytes if all are whole.
 
@@ -182,7 +209,7 @@ class Tried:
         found: dict[str, list[int]] = {tag: [] for tag in tags}
         for mode in range(rank):
             left, number = set(tags), steps[mode]
-            while left and number <= min(whole, MOST_MULTIPLE):
+            while left and number <= min(whole, _MOST_MULTIPLE):
                 tails = [[whole + sign * number * (i == mode) for i in range(rank)] for sign in (1, -1)]
                 right = left & inside(left, tails[0])
                 right &= inside(right, tails[1]) if right else right
@@ -240,3 +267,8 @@ class Tried:
                     continue
                 found[tag] = whole, 2 * whole
         return found
+
+
+def _ends(judged: Mapping[str, Judged | str]) -> set[int]:
+    """The objects whose last byte something writes."""
+    return set().union(*(one.ends for one in judged.values() if isinstance(one, Judged)))

@@ -20,7 +20,6 @@ from layoutcheck.sources.traced import LoweredFault
 _WIDTH_BITS = 20  # of an access: a bulk copy moves less than 2^20 bytes, a tensor here has fewer than 2^43
 _WIDTHS = (1 << _WIDTH_BITS) - 1
 LOADED = "addresses or predicates known at run time"
-MOST_MULTIPLE = 1024  # that dynamic extents may have to be of
 NOT_MET = "no evaluated block reaches it"
 
 
