@@ -145,18 +145,20 @@ class Edited:
         """Why it is not shown that what places move inside of their tensors stays; "" where it is.
 
         `there` is where they are after the edit, `bare` the program without any predicate at them. A
-        predicate only takes accesses away: as many bytes are the same bytes. With run-time extents whole
-        tiles must move as before. What is taken from the tails of known ones may belong to the next row, so
-        that different accesses count.
+        predicate only takes accesses away: as many bytes are the same bytes. Behind a row's end the next
+        row begins, so that those within the modes count, where they are known. With run-time extents whole
+        tiles must move as before, and tails where that is known.
         """
         before, after = bare.inside(set(places)), self.after.inside(set(there))
         runs = [run for run in before if run in after]
         if not runs:
             return "which elements it moves is not known"
-        old, new = before[runs[0]], after[runs[0]]
-        if old[0] == new[0] or (len(runs) == 1 and old[1] == new[1] != -1):
-            return ""
-        return "elements inside of the tensor would not be moved"
+        for run in runs:
+            old, new = before[run], after[run]
+            known = -1 not in (old[1], new[1])
+            if (known and old[1] != new[1]) or (not known and run == runs[0] and old[0] != new[0]):
+                return "elements inside of the tensor would not be moved"
+        return ""
 
     def costs_nothing(self) -> bool:
         """Whether what is repaired wastes nothing, and nothing else takes longer."""

@@ -45,7 +45,7 @@ def in_lines(frames: Iterable[Frame]) -> str:
 
 
 def added(was: tuple[int, int], more: tuple[int, int]) -> tuple[int, int]:
-    """What stays in its tensors of two operations: bytes, bytes of different accesses (-1: not counted)."""
+    """What stays in its tensors of two operations: bytes, bytes within their modes (-1: not known)."""
     return was[0] + more[0], -1 if -1 in (was[1], more[1]) else was[1] + more[1]
 
 
@@ -154,8 +154,8 @@ class TracedCopy:
     `bounded_if` what the caller has to keep so that it stays in its tensors in global memory; "" for nothing
     `unbounded`  why it was not checked that it stays in them; "" where it was, or where it has none
     `inside`     what of its accesses stays in their tensors in global memory: the name of the blocks that
-                 were evaluated (the same in two traces if the blocks are), bytes, bytes of different accesses
-                 (-1: not counted); first with whole tiles for dynamic extents
+                 were evaluated (the same in two traces if the blocks are), bytes, bytes within the modes
+                 (-1: not known); first with whole tiles for dynamic extents
     `box_align`  bytes, up to 128, that the boxes of a TMA copy are aligned to in shared memory, a copy there
                  whose type promises less than it needs, or a bulk copy in global memory, by the addresses of
                  the lowering; 0 where they are not known

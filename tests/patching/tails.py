@@ -79,6 +79,8 @@ TAILS = {
                   "grid": "(1, 1, 1)"},
     "host": {**_BY_HOST, **_THROUGH_REGISTERS, **_KNOWN},
     "cp.async": {**_TILES, **_THROUGH_SHARED, **_KNOWN},
+    "cp.async, columns": {**_TILES, **_THROUGH_SHARED, **_KNOWN, "shape": "(256, 136)", "stride": "(136, 1)",
+                          "grid": "(8, 5, 1)"},
     "wrong mode": {**_TILES, **_THROUGH_SHARED, **_KNOWN, "pred": ", pred=pred",
                    "before": _THROUGH_SHARED["before"] + _COLUMNS_ONLY},
     "dynamic": {**_TILES, **_THROUGH_REGISTERS, **_DYNAMIC},

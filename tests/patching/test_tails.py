@@ -147,8 +147,10 @@ WRONG = "elements inside of the tensor would not be moved"
         ([(ALL, 4096, 4096)], [(ALL, 2048, 2048)], WRONG),
         ([(ALL, 4096, -1)], [(ALL, 2048, -1)], WRONG),
         ([(ALL, 4096, 4096)], [("0 other blocks", 4096, 4096)], "which elements it moves is not known"),
-        ([(ALL, 4096, -1), (TAIL, 9, 9)], [(ALL, 4096, 4096), (TAIL, 8, 8)], ""),
-        ([(ALL, 4096, 2048), (TAIL, 9, 9)], [(ALL, 2048, 2048), (TAIL, 9, 9)], WRONG),  # whole tiles
+        ([(ALL, 4096, -1), (TAIL, 9, 8)], [(ALL, 4096, 4096), (TAIL, 8, 8)], ""),
+        ([(ALL, 4096, -1), (TAIL, 9, 9)], [(ALL, 4096, 4096), (TAIL, 8, 8)], WRONG),  # a tail is left out
+        ([(ALL, 4096, -1), (TAIL, 9, -1)], [(ALL, 4096, 4096), (TAIL, 8, 8)], ""),  # of tails it is not known
+        ([(ALL, 4096, -1), (TAIL, 9, 9)], [(ALL, 2048, 2048), (TAIL, 9, 9)], WRONG),  # whole tiles
     ],
 )
 def test_a_predicate_stays_if_all_that_is_inside_moves(

@@ -22,8 +22,8 @@ class Bounds:
     others have the second. Those in `unwritten` write their tensor's last element only if every dynamic
     extent is a multiple of the first number, not with the second. Those in `kept` stay inside in all calls
     that the program makes.
-    `inside` counts the bytes of accesses that stay in their tensor, all and different ones, by tag and by
-    what was evaluated.
+    `inside` counts the bytes of accesses that stay in their tensor's memory and within its modes, by tag and
+    by what was evaluated.
     """
 
     judged: set[str] = field(default_factory=set)

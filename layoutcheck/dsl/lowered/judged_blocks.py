@@ -17,8 +17,6 @@ from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.sources.traced import LoweredFault
 
-_WIDTH_BITS = 20  # of an access: a bulk copy moves less than 2^20 bytes, a tensor here has fewer than 2^43
-_WIDTHS = (1 << _WIDTH_BITS) - 1
 LOADED = "addresses or predicates known at run time"
 NOT_MET = "no evaluated block reaches it"
 
@@ -27,17 +25,18 @@ NOT_MET = "no evaluated block reaches it"
 class Judged:
     """The first fault of each side of an operation; `sure` says that it rests on no number that was given.
 
-    `run` names the blocks that were evaluated. `inside` counts the bytes that stay in their tensor there, and
-    those of different accesses (-1: not counted, as nothing is predicated and nothing leaves it). `left` are
-    the objects that accesses leave, with their bytes. `strays` is a read that stays in its tensor's memory
-    and leaves a mode of it (`modes.py`). `short` says that nothing comes to the end of a tensor; `ends` are
-    the objects whose last byte is written.
+    `run` names the blocks that were evaluated. `inside` counts the bytes that stay in their tensor's memory
+    there, `within` those that begin or end inside of its modes (`modes.py`), -1 where that is not known.
+    `left` are the objects that accesses leave, with their bytes. `strays` is a read that stays in its
+    tensor's memory and leaves a mode of it. `short` says that nothing comes to the end of a tensor; `ends`
+    are the objects whose last byte is written.
     """
 
     faults: list[LoweredFault]
     sure: bool
     run: str = ""
-    inside: tuple[int, int] = (0, -1)
+    inside: int = 0
+    within: int = -1
     left: dict[int, int] = field(default_factory=dict)
     strays: LoweredFault | None = None
     short: bool = False
@@ -45,15 +44,12 @@ class Judged:
 
 
 def judge_all(
-    blocks: Blocks | str, tags: Collection[str], extent: int | None, widest_bytes: int, counted: bool = False
+    blocks: Blocks | str, tags: Collection[str], extent: int | None, widest_bytes: int
 ) -> dict[str, Judged | str]:
-    """What blocks that were evaluated do under `tags`, or why it is not known; `extent` is told with faults.
-
-    The bytes of different accesses are counted where that is asked for.
-    """
+    """What evaluated blocks do under `tags`, or why it is not known; `extent` is told with faults."""
     if isinstance(blocks, str):
         return dict.fromkeys(tags, blocks)
-    found = {tag: _judge(blocks, blocks.accesses.get(tag, ()), extent, widest_bytes, counted) for tag in tags}
+    found = {tag: _judge(blocks, blocks.accesses.get(tag, ()), extent, widest_bytes) for tag in tags}
     for tag, why in blocks.unfinished.items():
         one = found.get(tag)
         if isinstance(one, Judged) and not one.faults:
@@ -62,14 +58,13 @@ def judge_all(
 
 
 def _judge(
-    blocks: Blocks, accesses: Collection[Recorded], extent: int | None, widest_bytes: int, counted: bool
+    blocks: Blocks, accesses: Collection[Recorded], extent: int | None, widest_bytes: int
 ) -> Judged | str:
     run = f"{extent or 0} {crc32(repr(blocks.at).encode()):x}"
     found = Judged([], blocks.rests == "static", run)
     reached = [access for access in accesses if access.reached]
     if not reached and not blocks.whole:
         return NOT_MET
-    moved: list[IntArray] = []
     for access in reached:
         for side, op, space, width, address in global_parts(access, widest_bytes):
             if space != "gmem":
@@ -83,24 +78,14 @@ def _judge(
             found.short = found.short or int((row + reads).max(initial=0)) < size
             if side == 1 and ((row + reads == size) & (reads > 0)).any():
                 found.ends.add(object_of(access, side))
-            moved.append(row[stays] << _WIDTH_BITS | reads[stays])
+            found.inside += int(reads[stays].sum())
             fault = _beyond(blocks, access, (side, op, size), row, reads, stays, 0 if sure else extent or 0)
             if fault is None:
                 continue
             found.left[object_of(access, side)] = size
             if fault.side not in {one.side for one in found.faults}:
                 found.faults.append(fault)
-    counts = sum(int((one & _WIDTHS).sum()) for one in moved)
-    partly = found.faults or any(access.active is not None for access in reached)
-    found.inside = (counts, _distinct(np.concatenate(moved)) if partly and moved and counted else -1)
     return found
-
-
-def _distinct(moved: IntArray) -> int:
-    """The bytes of different accesses. They are sorted: numpy's hash of them is several times slower."""
-    ordered = np.sort(moved)
-    first = np.append(True, ordered[1:] != ordered[:-1])[: ordered.size]
-    return int((ordered[first] & _WIDTHS).sum())
 
 
 def spans(blocks: Blocks, access: Recorded, width: int, address: object) -> tuple[IntArray, IntArray]:

@@ -53,12 +53,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """Who leaves a part, the number of that part, the coordinate in it; where each begins in every part."""
+    """Who leaves a part, the number of that part, the coordinate in it; where each begins in every part.
+
+    `within` is who begins or ends inside of all parts, None where the view tells no coordinates.
+    """
 
     wrong: Mask
     which: IntArray
     coordinate: IntArray
     at: dict[int, IntArray]
+    within: Mask | None
 
 
 # Where an access begins, how many bytes it moves, who strays.
@@ -74,19 +78,20 @@ def judged_in_modes(
     """What the blocks at the grid's edges do under `tags`, with what leaves a mode.
 
     `numbers` are the extents, where they are not all `extent`. Those of a call may be of strides that tell no
-    modes (overlapping, or with gaps): there what leaves a mode and stays in the memory is not told.
+    modes (overlapping, or with gaps): there what leaves a mode and stays in the memory is not told. With
+    `counted` what leaves the memory is evaluated as well, so that it is known what stays within the modes.
     """
     assert kernel.grid is not None
     grid, numbers = kernel.grid, extent if numbers is None else numbers
     blocks = grid.blocks(tags, numbers)
-    found = judge_all(blocks, tags, extent, widest_bytes, counted)
+    found = judge_all(blocks, tags, extent, widest_bytes)
     if isinstance(blocks, str) or isinstance(numbers, Spread):
         return found
     if isinstance(numbers, Numbers) and not numbers.extents:  # a call gives it no more than its types
         return found
     was, apart = grid.tensors(numbers), None if numbers is None else Spread(numbers)
     wide = [base for base, one in was.items() if len(one.shape) > 1]
-    left = _may_leave(found, blocks, found.keys(), wide)
+    left = _may_leave(found, blocks, found.keys(), wide, counted)
     roomy = kernel.roomy() if left else None
     if roomy is None and apart is None:
         return found
@@ -94,7 +99,7 @@ def judged_in_modes(
     now = grid.tensors(apart)
     parted = {base: parts(was[base], now[base]) for base in was.keys() & now.keys()}
     parted = {base: each for base, each in parted.items() if len(each) > 1}
-    left = _may_leave(found, blocks, left, parted)
+    left = _may_leave(found, blocks, left, parted, counted)
     if not left or any(one.span_bytes > _MOST_BYTES for one in now.values()):
         return found
     there = grid.at(left, apart, blocks.at)
@@ -114,13 +119,18 @@ def _tell(
     sizes: dict[int, int],
 ) -> None:  # fmt: skip
     """Add what leaves a mode to what is judged: a read as a stray, a write as a fault."""
-    every: defaultdict[tuple[int, int], list[Moved]] = defaultdict(list)  # of all operations
-    for _, moved in strays.values():
+    every: defaultdict[tuple[int, int], list[Moved]] = defaultdict(list)  # of all that stay in the memory
+    for tag, (_, moved) in strays.items():
+        one = found[tag]
+        assert isinstance(one, Judged)
+        one.within = _within(one.inside, moved, sizes)
         for key, some in moved.items():
-            every[key] += some
+            every[key] += some if not one.faults else []
     for tag, (faults, moved) in strays.items():
         one = found[tag]
         assert isinstance(one, Judged)
+        if one.faults:
+            continue
         together = {key: _together(parted[key[1]], moved[key], every[key]) for key in dict(faults)}
         for key, fault in faults:
             if together[key]:
@@ -132,14 +142,29 @@ def _tell(
                 one.left[key[1]] = sizes[key[1]]
 
 
+def _within(inside: int, moved: dict[tuple[int, int], list[Moved]], sizes: dict[int, int]) -> int:
+    """The bytes that begin or end within the modes, of an operation with `inside` in memory; -1: unknown."""
+    for (_, base), some in moved.items():
+        for row, reads, told in some:
+            if told.within is None:
+                return -1
+            stays = (row >= 0) & (row + reads <= sizes[base])
+            inside += int(reads[told.within].sum() - reads[stays].sum())
+    return inside if moved else -1
+
+
 def _may_leave(
-    found: dict[str, Judged | str], blocks: Blocks, tags: Collection[str], parted: Collection[int]
-) -> set[str]:
-    """The tags of operations on these objects that may leave a mode of theirs and stay in memory."""
-    judged = ((tag, found[tag]) for tag in tags)
-    return {
-        tag for tag, one in judged if isinstance(one, Judged) and _open(one, blocks.accesses[tag], parted)
-    }
+    found: dict[str, Judged | str], blocks: Blocks, tags: Collection[str], parted: Collection[int],
+    counted: bool,
+) -> set[str]:  # fmt: skip
+    """The tags of operations on these objects that may leave a mode of theirs and stay in memory.
+
+    With `counted` those that leave the memory, too.
+    """
+    judged = (
+        (tag, one) for tag in tags if isinstance(one := found[tag], Judged) and (counted or not one.faults)
+    )
+    return {tag for tag, one in judged if _open(one, blocks.accesses[tag], parted)}
 
 
 def _open(one: Judged, accesses: Sequence[Recorded], parted: Collection[int]) -> bool:
@@ -147,13 +172,13 @@ def _open(one: Judged, accesses: Sequence[Recorded], parted: Collection[int]) ->
 
     Another that leaves a mode leaves the memory as well, in the last row.
     """
-    if one.faults:
-        return False
     reached = [access for access in accesses if access.reached]
     if not any(object_of(access, side) in parted for access in reached for side in (0, 1)):
         return False
-    return one.short or any(
-        a.active is not None or (a.op.startswith("cp.async") and a.coordinates) for a in reached
+    return (
+        bool(one.faults)
+        or one.short
+        or any(a.active is not None or (a.op.startswith("cp.async") and a.coordinates) for a in reached)
     )
 
 
@@ -283,7 +308,7 @@ def _ranges(found: Sequence[Part], i: int, moved: Sequence[Moved]) -> IntArray:
 def _outside(found: Sequence[Part], row: IntArray, spread: IntArray, reads: IntArray) -> Stray | None:
     """Who leaves a part. None where the compact tensor's offsets are not those of the coordinates."""
     active = reads > 0
-    wrong = np.zeros(row.shape, bool)
+    wrong, within, by_modes = np.zeros(row.shape, bool), np.zeros(row.shape, bool), True
     which, coordinate = np.zeros(row.shape, np.int64), np.zeros(row.shape, np.int64)
     begins: dict[int, IntArray] = {}
     for last in (np.zeros_like(reads), reads - 1):
@@ -293,10 +318,13 @@ def _outside(found: Sequence[Part], row: IntArray, spread: IntArray, reads: IntA
         back = sum((c * found[i].compact for i, c in told.items()), np.zeros_like(here))
         if (back != here)[active].any():
             return None
+        within |= active & np.all([(c >= 0) & (c < found[i].count) for i, c in told.items()], axis=0)
         for i, c in told.items():
             # A view that is not made of the tensor's strides (flattened) has its first outer index alone.
             by_strides = i + 1 < len(found) and bool(told[i + 1][active].any())
-            beyond = active & ((c < 0) | ((c >= found[i].count) & by_strides)) & ~wrong
+            large = active & (c >= found[i].count)
+            by_modes = by_modes and (by_strides or i + 1 == len(found) or not large.any())
+            beyond = ((active & (c < 0)) | (large & by_strides)) & ~wrong
             which[beyond], coordinate[beyond] = i, c[beyond]
             wrong |= beyond
-    return Stray(wrong, which, coordinate, begins)
+    return Stray(wrong, which, coordinate, begins, within if by_modes else None)
