@@ -41,6 +41,7 @@ from layoutcheck.patching.readers import SIDES, Reports, allocated_at
 from layoutcheck.patching.stages import spaced
 from layoutcheck.patching.state import place_of
 from layoutcheck.patching.strides import respelled
+from layoutcheck.patching.tiles import turned_tiles
 from layoutcheck.patching.words import flags, other_words
 from layoutcheck.sources.traced import Distinct
 from layoutcheck.syntax import argument_of, name_of
@@ -79,6 +80,8 @@ def ways(
         yield Way(title, "legal", edits, others=others)
     for edits in _counted(program, site, report) if by is None else ():
         yield Way("matrices: as many as the registers hold", "legal", edits)
+    for title, edits in turned_tiles(program, site, first, report.copy) if by is None else ():
+        yield Way(title, "slow", edits)
     if by in (None, STRATEGY) and (first.has_tail or first.leaves_tensor):
         for edits in reused(program, site):
             yield Way(_REUSED, "slow", edits, ())

@@ -18,6 +18,7 @@ from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.state import Edited, State
+from layoutcheck.patching.tiles import turned_tiles
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Addresses, Frame, LoweredFault, Trace, TracedCopy, TraceFailure
@@ -77,6 +78,30 @@ def test_a_predicate_that_is_there_is_replaced() -> None:
     edits, bare = next(guarded(program, site, COPY))
     assert "cute.copy(tiled, mine, held, pred=pred_2)" in apply(texts, edits)["k.py"]
     assert "cute.copy(tiled, mine, held, pred=None)" in apply(texts, bare)["k.py"]
+
+
+@pytest.mark.parametrize(
+    ("address", "at", "swapped"),
+    [
+        (1 << 20, "cute.local_tile(src, (32, 32), (n, m))", ["(m, n)"]),
+        (-64, "cute.local_tile(src, (32, 32), coord=(n, m))", ["(m, n)"]),
+        (1 << 20, "src[(None, None), (n, m, k)]", ["(m, n, k)", "(k, m, n)", "(n, k, m)"]),
+        (1 << 20, "cute.local_tile(src, (32, 32), (n, None))", []),
+        (51200 + 1024, "cute.local_tile(src, (32, 32), (n, m))", []),  # a tile that ends outside
+    ],
+)
+def test_coordinates_are_swapped_where_a_whole_tile_lies_outside(
+    address: int, at: str, swapped: list[str]
+) -> None:
+    fault = LoweredFault("beyond", "src", "ld.global", "gmem", 0, address, 16, 51200, "(1,1,0)")
+    one = replace(seen(Path("k.py")), addresses=Addresses(128, (), (fault,)))
+    text = f"mine = own.partition_S({at})\ncute.copy(atom, mine, held)\n"
+    program = Program({"k.py": text})
+    site = program.copy_at("k.py", 2)
+    assert site is not None
+    made = [apply({"k.py": text}, edits)["k.py"] for _, edits in turned_tiles(program, site, one, COPY)]
+    wanted = [text.replace(at, at.replace("(n, m, k)", new).replace("(n, m)", new)) for new in swapped]
+    assert sorted(made) == sorted(wanted)
 
 
 def test_the_predicate_of_the_other_copy_is_taken() -> None:
@@ -224,6 +249,21 @@ def test_a_guarded_program_copies_every_element_and_no_other(
     for at in ((x, y) for x in range(blocks) for y in range(blocks)):
         moved |= block(ptx, at).written
     assert {to - DESTINATION: by - SOURCE for to, by in moved.items()} == {n: n for n in range(4 * elements)}
+
+
+@pytest.mark.sweep
+def test_a_tile_of_swapped_coordinates_is_no_tail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A predicate would make the copy legal, and half of the tensor would not be read."""
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "kernel.py"
+    text = TAILS["columns"].replace("(64, 40)", "(256, 1024)").replace("(40, 1)", "(1024, 1)")
+    text = text.replace("(2, 2, 1)", "(8, 32, 1)")
+    wrong = text.replace(
+        "local_tile(src, (32, 32), (row, column))", "local_tile(src, (32, 32), (column, row))"
+    )
+    script.write_text(wrong)
+    found = repaired(Script(str(script), launch=False))
+    assert wrong != text and found.after[str(script)] == text and not found.sketches
 
 
 @pytest.mark.parametrize("tiler", ["(32, 32)", "tiler=(32, 32)"])
