@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from layoutcheck.lint.source import Source
 from layoutcheck.patching.conditions import Condition, accesses, conditions, guarded, read_before, zeroed
@@ -30,9 +30,21 @@ _ZERO = f"{_TITLE}; what is not read is 0"
 
 def findings(trace: Trace) -> list[KernelFinding]:
     """The element accesses that leave a tensor in global memory, each line once."""
+    return _leaving(trace, ("tensor_bytes",))
+
+
+def in_shared(trace: Trace) -> list[KernelFinding]:
+    """The element accesses that leave what is allocated for them in shared memory, each line once."""
+    return _leaving(trace, ("member_bytes", "allocation_bytes", "shared_bytes"))
+
+
+Leaving: TypeAlias = Callable[[Trace], list[KernelFinding]]
+
+
+def _leaving(trace: Trace, of: Sequence[str]) -> list[KernelFinding]:
     found: dict[Place, KernelFinding] = {}
     for one in _bad(trace):
-        if one.code == "LC204" and "tensor_bytes" in one.evidence:
+        if one.code == "LC204" and not one.evidence.keys().isdisjoint(of):
             found.setdefault(_place(one), one)
     return list(found.values())
 
@@ -145,10 +157,10 @@ def unkept(edited: Edited, bare: State, finding: KernelFinding, edits: Candidate
     return edited.keeps(there, there, bare)
 
 
-def repaired(edited: Edited) -> list[KernelFinding]:
-    """What left a tensor before an edit and does not after it."""
-    left = {_place(one) for one in findings(edited.after.trace)}
-    return [one for one in findings(edited.before.trace) if left.isdisjoint(_lines(edited, _place(one)))]
+def repaired(edited: Edited, leaving: Leaving = findings) -> list[KernelFinding]:
+    """What was `leaving` something before an edit and is not after it."""
+    left = {_place(one) for one in leaving(edited.after.trace)}
+    return [one for one in leaving(edited.before.trace) if left.isdisjoint(_lines(edited, _place(one)))]
 
 
 def _lines(edited: Edited, place: Place) -> list[Place]:

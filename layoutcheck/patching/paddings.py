@@ -18,7 +18,7 @@ from layoutcheck.fixes import code
 from layoutcheck.fixes.swizzle import begin_bytes
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.patching.arguments import with_keyword
-from layoutcheck.patching.edit import Candidate, Edit, at_once, rewritten
+from layoutcheck.patching.edit import Candidate, Edit, at_once, cute_of, rewritten
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.stages import number_of
 from layoutcheck.syntax import argument_of, name_of, spans
@@ -30,6 +30,7 @@ SHARED = frozenset(("allocate", "allocate_tensor", "get_tensor", "data_ptr", "ge
 """Calls that give shared memory."""
 _PADS = (1, 2, 4, 8, 16)  # elements, of a type that is not known
 _WORD, _WIDEST = 32, 128  # bits
+_MOST_WORDS = 20
 _NUMBER = re.compile(r"[0-9]+")
 _FACTORS = re.compile(r"\w+|(?:\w+|\([\w +]+\))(?: \* (?:\w+|\([\w +]+\)))+")
 
@@ -217,6 +218,19 @@ def _elements(program: Program, site: Site) -> list[Site]:
 
 def _sizes(program: Program, made: Site, rows: _Rows, pad: int) -> Iterator[Edit]:
     """What is allocated for the tensor, where its number of elements is written beside the layout."""
+    for size in _counts(program, made):
+        if isinstance(size.node, ast.Call):  # cute.cosize(layout) grows with it; cute.size does not
+            if name_of(size.node) == "size":
+                yield rewritten(program.sources[size.path], size.node.func, "cute.cosize")
+            return
+        edit = rows.grown(program.definition(size), pad)
+        if edit is not None:
+            yield edit
+            return
+
+
+def _counts(program: Program, made: Site) -> Iterator[Site]:
+    """The numbers of elements that are allocated for a tensor of a pointer or of a struct's member."""
     call, name = made.call, name_of(made.call)
     start = call.args[0] if name == "make_tensor" else None
     if name == "get_tensor" and isinstance(call.func, ast.Attribute):
@@ -227,14 +241,38 @@ def _sizes(program: Program, made: Site, rows: _Rows, pad: int) -> Iterator[Edit
             size = node.slice.elts[1] if isinstance(node.slice, ast.Tuple) else None
         elif isinstance(node, ast.Call) and name_of(node) in _SIZES:
             size = argument_of(node, *_SIZES[name_of(node)])
-        if isinstance(size, ast.Call):  # cute.cosize(layout) grows with it; cute.size does not
-            if name_of(size) == "size":
-                yield rewritten(program.sources[site.path], size.func, "cute.cosize")
-            return
-        edit = None if size is None else rows.grown(program.definition(replace(site, node=size)), pad)
-        if edit is not None:
-            yield edit
-            return
+        if size is not None:
+            yield replace(site, node=size)
+
+
+def fitted(program: Program, path: str, line: int) -> Iterator[tuple[str, Candidate]]:
+    """What is allocated for a line's shared tensors, as many elements as their layouts reach."""
+    for made in tensors(program, path, line):
+        layout = argument_of(made.call, None, _LAYOUT_AT[name_of(made.call)])
+        size = next(_counts(program, made), None)
+        if layout is None or size is None:
+            continue
+        same = [replace(made, node=layout)]  # the layout in other words, such as the host's
+        for site in same:
+            same += program.alternatives(site) if len(same) < _MOST_WORDS else []
+            if reached := _reached(program, site, size):
+                title = f"allocation: {reached} elements, as many as the layout reaches"
+                yield title, (program.rewritten(size, reached),)
+
+
+def _reached(program: Program, layout: Site, size: Site) -> str:
+    """The elements that a layout reaches, in words that are known where the size stands; "" for none."""
+    text = _text(program, layout)
+    near = layout.path == size.path and (layout.scope is size.scope or text.startswith("self."))
+    if near and isinstance(layout.node, (ast.Name, ast.Attribute)):
+        return f"{cute_of(program.sources[size.path])}.cosize({text})"
+    rows = _rows(program, layout) if isinstance(layout.node, ast.Call) else None
+    stride = argument_of(layout.call, "stride") if rows is not None else None
+    strides = _elements(program, replace(layout, node=stride)) if stride is not None else []
+    numbers = [[number_of(program, one) for one in some] for some in (rows.extents if rows else [], strides)]
+    if not strides or any(number is None for some in numbers for number in some):
+        return ""
+    return str(1 + sum((n - 1) * d for n, d in zip(*numbers, strict=True)))  # type: ignore[operator]
 
 
 def pitches(program: Program, path: str, line: int) -> Iterator[tuple[int, Candidate]]:

@@ -63,9 +63,12 @@ def repair(
     found = Repaired(dict(texts), texts)
     state = _copies(search, State(trace), found, progress, since)
     state, products = _products(search, state, found, progress) if by is None else (state, [])
-    state, refused = _stepwise(search, state, found, progress, _unguarded(by), whole.unguarded)
-    state, more = _stepwise(search, state, found, progress, _disordered(by), whole.disorder)
-    refused |= more
+    refused: dict[proof.Key, str] = {}
+    for wanted, edit in (
+        (_outgrown(by), whole.roomier), (_unguarded(by), whole.unguarded), (_disordered(by), whole.disorder),
+    ):  # fmt: skip
+        state, more = _stepwise(search, state, found, progress, wanted, edit)
+        refused |= more
     if by is None and not state.bad():
         state = _compiled(search, state, found, progress)
     if by in (None, *conflicts.STRATEGIES) and not state.bad():
@@ -73,8 +76,8 @@ def repair(
             search, state, found, progress, conflicts.findings, whole.unconflicted, once=True
         )
         found.slow = list(_slow(state, found, slow))
-    wanted = state.open() if by == STRATEGY else []
-    bad = {place_of(one) for one, _ in (*state.bad(), *wanted)}  # a later edit may repair what was given up
+    tails = state.open() if by == STRATEGY else []
+    bad = {place_of(one) for one, _ in (*state.bad(), *tails)}  # a later edit may repair what was given up
     found.sketches = [one for one in found.sketches if _still(found, one.where) & bad] + products
     if by in (None, ordering.STRATEGY):
         found.sketches += _unordered(trace, state, found, refused)
@@ -203,6 +206,11 @@ def _slow(state: State, found: Repaired, refused: Mapping[proof.Key, str]) -> It
         line = moved(found.after, found.before, where.file, where.line)[0]
         why = refused.get(proof.key(finding), f"only the first {MOST_REPAIRS} of such lines are tried")
         yield Sketch(replace(where, line=line), why or "no edit that was tried leaves fewer")
+
+
+def _outgrown(by: str | None) -> Wanted:
+    """The element accesses that leave what is allocated for them in shared memory."""
+    return (lambda state: guards.in_shared(state.trace)) if by is None else lambda _: []
 
 
 def _unguarded(by: str | None) -> Wanted:

@@ -141,7 +141,7 @@ class Search:
         now = edited.rank(place)
         if now is None or now > wanted:
             return f"the copy is {next((name for name, rank in RANKS.items() if rank == now), 'gone')}"
-        if why := edited.objection() or self.unkept(edited, place, bare):
+        if why := edited.unbounded(place) or edited.objection() or self.unkept(edited, place, bare):
             return why
         if set(map(place_of, others)) - set(edited.repaired()):
             return f"{short(place_of(others[0]))} is not repaired"

@@ -109,6 +109,12 @@ class Edited:
         """The rank of the copies that were at a place; None where there are none now."""
         return max((self.after.ranks[there] for there in self.there(place)), default=None)
 
+    def unbounded(self, place: Place) -> str:
+        """Why it is not checked that what left its tensor at a place stays inside now; "" where it is."""
+        left = any(one.first.leaves_tensor for one, _ in self.before.reports if place_of(one) == place)
+        there = (one.first.unbounded for one, _ in self.after.reports if place_of(one) in self.there(place))
+        return next(filter(None, there), "") if left else ""
+
     def repaired(self) -> tuple[Place, ...]:
         """The places, before the edit, whose copies were wrong or rejected and are no more."""
         wrong = [place for place, rank in self.before.ranks.items() if rank >= RANKS["wrong"]]

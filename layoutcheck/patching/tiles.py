@@ -29,8 +29,10 @@ def turned_tiles(
         if fault.kind != "beyond" or start is None or isinstance(whole, OtherOperand):
             continue
         elements = cosize(whole.layout)
-        span = elements * whole.dtype.bits // 8 if isinstance(elements, int) else 0
-        if 0 <= fault.address < fault.other + span:
+        span = elements * whole.dtype.bits // 8 if isinstance(elements, int) else None
+        if span is None and (fault.called or not fault.extent):  # else the extents are those of whole tiles
+            continue
+        if 0 <= fault.address < fault.other + (span or 0):
             continue
         for place in program.behind(start):
             given, source = _coordinates(place.node), program.sources[place.path]

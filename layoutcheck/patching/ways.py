@@ -35,6 +35,7 @@ from layoutcheck.patching.edit import Candidate, Edit, rewritten
 from layoutcheck.patching.edits import MOST_PLACES, candidates
 from layoutcheck.patching.instead import before_recast
 from layoutcheck.patching.layouts import coarser, laid_out, unswizzled
+from layoutcheck.patching.paddings import fitted
 from layoutcheck.patching.predicates import STRATEGY, guarded, reused
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.readers import SIDES, Reports, allocated_at
@@ -80,6 +81,8 @@ def ways(
         yield Way(title, "legal", edits, others=others)
     for edits in _counted(program, site, report) if by is None else ():
         yield Way("matrices: as many as the registers hold", "legal", edits)
+    for title, edits in fitted(program, site.path, site.call.lineno) if by is None and first.outgrows else ():
+        yield Way(title, "slow", edits)
     for title, edits in turned_tiles(program, site, first, report.copy) if by is None else ():
         yield Way(title, "slow", edits)
     if by in (None, STRATEGY) and (first.has_tail or first.leaves_tensor):

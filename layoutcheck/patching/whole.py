@@ -19,6 +19,7 @@ from layoutcheck.patching import conflicts, guards, operands, ordering
 from layoutcheck.patching.edit import Candidate, apply, rewritten
 from layoutcheck.patching.layouts import aligned
 from layoutcheck.patching.ordering import proof
+from layoutcheck.patching.paddings import fitted
 from layoutcheck.patching.program import COPIES, Program, Site
 from layoutcheck.patching.repaired import Repair
 from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search, lines_of, short, told
@@ -82,6 +83,23 @@ def unguarded(
 
     titled = [(way.title, way.edits) for way in ways.values()]
     return _first(search, state, texts, titled, MOST_TRIES, objection, repaired)
+
+
+def roomier(
+    search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
+) -> tuple[Proven | None, str]:
+    """The edit with which a shared tensor fits what is allocated for it; else why there is none."""
+
+    def objection(edited: Edited, _edits: Candidate) -> str:
+        return edited.failed() or guards.objection(edited, finding) or edited.objection() or _harmed(edited)
+
+    def repaired(edited: Edited) -> _Done:
+        there = tuple(one.places[0].where for one in guards.repaired(edited, guards.in_shared))
+        return _Done(finding.places[0].where, guards.VERDICT, there)
+
+    where = finding.places[0].where
+    ways = fitted(Program(texts), where.file, where.line)
+    return _first(search, state, texts, ways, MOST_TRIES, objection, repaired)
 
 
 def unconflicted(

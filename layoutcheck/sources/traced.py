@@ -195,6 +195,12 @@ class TracedCopy:
         )
 
     @property
+    def outgrows(self) -> bool:
+        """Whether the copy was seen to leave what is allocated for it in shared memory."""
+        kinds = ("outside", "leaves", "member")
+        return self.addresses is not None and any(one.kind in kinds for one in self.addresses.faults)
+
+    @property
     def has_tail(self) -> bool:
         """Whether accesses leave the tensor for extents that the caller may give."""
         return bool(self.bounded_if) and not self.bounded_if.startswith((TOO_MANY, SMALLER))
