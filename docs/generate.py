@@ -1,6 +1,6 @@
 """Write what is generated: `PYTHONPATH=. python docs/generate.py`. The tests check that it is up to date.
 
-The README's block, heading and example of each page of docs/rules/, reference pages from the program, result
+The README's block, the list of rules, reference pages from the program, result
 pages from docs/evidence/, and the output of every example on every page.
 """
 
@@ -63,11 +63,9 @@ def pages() -> dict[Path, str]:
         for rule in rules().values()
     ]
     out = {README: readme(), DOCS / "rules" / "README.md": _HEADING + "\n".join(rows) + "\n"}
-    for rule in rules().values():
-        out[DOCS / "rules" / f"{rule.code.lower()}.md"] = rule.page()
     made = {DOCS / name: text for name, text in {**reference_pages(), **evidence_pages()}.items()}
     for path in sorted(DOCS.rglob("*.md")):
-        if path not in out and path not in made:
+        if path not in out and path not in made and not path.name.startswith("lc"):
             made[path] = with_latency(with_conversions(with_paces(path.read_text(encoding="utf-8"))))
     drawings = {DOCS / "pictures" / name: text for name, text in pictures().items()}
     return out | {path: refreshed(text) for path, text in made.items()} | drawings

@@ -30,28 +30,23 @@ def rules_in(package: str) -> dict[str, Any]:
 
 _ROOT = Path(__file__).parent
 _PAGES = _ROOT / "pages", _ROOT.parent / "docs" / "rules"  # of a wheel, of a checkout
-_MADE = re.compile(r"^## (?:What no byte shows|Example)$", re.MULTILINE)  # sections that a rule's fields make
+_SHOWN = re.compile(r"^## (?:What no byte shows|Example)$", re.MULTILINE)  # what follows a page's explanation
 
 
+@cache
 def page_file(code: str) -> str:
     """The page of a rule as docs/rules keeps it."""
     folder = next(one for one in _PAGES if one.is_dir())
     return (folder / f"{code.lower()}.md").read_text(encoding="utf-8")
 
 
-@cache
-def _written(code: str) -> str:
-    """What follows the summary and the severity."""
-    text = page_file(code)
-    return text[text.index("## What it means") :].strip()
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
     """A rule's code, severity and words: of its module's docstring, and of its file in docs/rules.
 
-    The file has the sections `## What it means`, `## Why` (with the source of each fact), `## How to fix it`,
-    `## How to silence it`; what stands above them is made of these fields.
+    The file begins with these fields. It has the sections `## What it means`, `## Why` (with the source of
+    each fact), `## How to fix it`, `## How to silence it`, and `## Example`: what the rule flags, and a twin
+    that it leaves alone. The tests run both.
     """
 
     code: str
@@ -61,24 +56,13 @@ class Page:
 
     @property
     def doc(self) -> str:
-        """The written sections, without an example."""
-        return _MADE.split(_written(self.code))[0].strip()
+        """The explanation, without heading and example."""
+        text = self.page()
+        return _SHOWN.split(text[text.index("## What it means") :])[0].strip()
 
     def page(self) -> str:
         """The rule's page, in Markdown."""
-        return self._headed(_written(self.code))
-
-    def _headed(self, sections: str) -> str:
-        summary = f"{self.summary[0].upper()}{self.summary[1:]}"
-        return f"# {self.code} {self.name}\n\n{summary}\n\nSeverity: **{self.severity}**\n\n{sections}\n"
-
-    def with_commands(self, flagged: str, clean: str, more: str = "") -> str:
-        """The page with a section of its own, and with command lines as its example."""
-        shown = (
-            f"{title}:\n\n```console\n$ {line}\n```"
-            for title, line in (("Flagged", flagged), ("Clean", clean))
-        )
-        return self._headed("\n\n".join(filter(None, (self.doc, more, "## Example", *shown))))
+        return page_file(self.code)
 
 
 def heading(line: str | None, severity: str) -> tuple[str, str, str, str]:

@@ -28,6 +28,7 @@ from tests.cluster_miscompiles import CLUSTER_MISCOMPILES
 from tests.conformance import emitted, generate, generate_bulk, generate_tmem
 from tests.im2col_miscompiles import IM2COL_MISCOMPILES
 from tests.miscompiles import MISCOMPILES
+from tests.rules.examples import example
 from tests.rules.test_tma_rows import MISCOMPILES as ROW_MISCOMPILES
 from tests.tma_miscompiles import TMA_MISCOMPILES
 
@@ -51,7 +52,8 @@ def copies() -> Iterator[tuple[str, Copy]]:
         for name, one in found.items():
             requests |= {f"tma {name} broken": one[0], f"tma {name} fixed": one[1]}
     for rule in rules().values():
-        requests |= {f"{rule.code} flagged": rule.example.flagged, f"{rule.code} clean": rule.example.clean}
+        flagged, clean = example(rule.code)
+        requests |= {f"{rule.code} flagged": flagged, f"{rule.code} clean": clean}
     for name, request in requests.items():
         yield name, build(**request)[0]
     for name, (random_copy, count) in GENERATORS.items():

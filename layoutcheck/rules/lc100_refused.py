@@ -11,14 +11,4 @@ def find(analysis: Analysis) -> Findings:
         yield refused(RULE, said, "the compiler refuses the copy")
 
 
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={
-        "src": '!cute.memref<f32, tmem, align<16>, S<3,4,3>, "(4):(1)">',
-        "dst": '!cute.memref<f32, rmem, align<16>, "(4):(1)">',
-        "atom": "universal",
-        "bits": 128,
-    },
-    twin={"src": '!cute.memref<f32, smem, align<16>, "(4):(1)">'},
-)
+RULE = make_rule("rejected", find)

@@ -54,14 +54,4 @@ def _cause(analysis: Analysis, side: str, need: int, promises: Sequence[Promise]
     )
 
 
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={
-        "src": '!cute.memref<f32, gmem, "(4):(1)">',
-        "dst": '!cute.memref<f32, smem, align<16>, "(4):(1)">',
-        "atom": "universal",
-        "bits": 128,
-    },
-    twin={"src": '!cute.memref<f32, gmem, align<16>, "(4):(1)">'},
-)
+RULE = make_rule("rejected", find)

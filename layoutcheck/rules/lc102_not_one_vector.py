@@ -35,17 +35,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={
-        "src": "(128,64):(1,128)",
-        "dst": "(128,64):(64,1)",
-        "atom": "cp.async",
-        "bits": 128,
-        "dtype": "bf16",
-        "thr": "(16,16):(16,1)",
-        "val": "(8,1)",
-    },
-    twin={"dst": "(128,64):(1,128)", "thr": "(16,16):(1,16)"},
-)
+RULE = make_rule("rejected", find)

@@ -28,18 +28,4 @@ def _text(analysis: Analysis) -> str:
     return analysis.prediction.message
 
 
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<2>, "(1):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<2>, "(1):(1)">',
-        "atom": "cp.async",
-        "bits": 16,
-    },
-    twin={
-        "src": '!cute.memref<bf16, gmem, align<4>, "(2):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<4>, "(2):(1)">',
-        "bits": 32,
-    },
-)
+RULE = make_rule("rejected", find)

@@ -20,17 +20,4 @@ def find(analysis: Analysis) -> Findings:
         yield refused(RULE, said, title, f"{analysis.copy.atom}: {said.message}.{why}")
 
 
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
-        "dst": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-        "atom": "cp.async",
-        "bits": 128,
-    },
-    twin={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
-    },
-)
+RULE = make_rule("rejected", find)

@@ -24,15 +24,4 @@ def find(analysis: Analysis) -> Findings:
         )
 
 
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
-        "dst": '!cute.memref<bf16, smem, align<16>, "((8,1),2):((1,0),8)">',
-        "atom": "cp.async",
-        "bits": 128,
-        "pred": '!cute.memref<i8, rmem, align<32>, "(8,2):(1,8)">',
-    },
-    twin={"pred": '!cute.memref<i8, rmem, align<32>, "(1,2):(0,1)">'},
-)
+RULE = make_rule("rejected", find)

@@ -26,12 +26,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-_SRC = '!cute.memref<bf16, rmem, align<32>, "((8,1),1):((1,0),0)">'
-_DST = '!cute.memref<bf16, smem, align<128>, "((8,1),1):((1,0),0)">'
-
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={"src": _SRC, "dst": _DST, "atom": "stmatrix.x4", "arch": "sm_80"},
-    twin={"arch": "sm_90a"},
-)
+RULE = make_rule("rejected", find)

@@ -15,13 +15,4 @@ def find(analysis: Analysis) -> Findings:
         yield refused(RULE, said, title, why, "atom")
 
 
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(64,64):(64,1)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(64,64):(1,64)">',
-        "atom": "bulk.g2s",
-    },
-    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(64,64):(1,128)">'},
-)
+RULE = make_rule("rejected", find)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.findings import plain
-from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, make_rule, refusal
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule, refusal
 
 _SHAPE = "the shared tensor does not have the shape of the tile"
 _TITLES = {
@@ -43,4 +43,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule("rejected", find, flagged=TMA | {"tiler": "(64,32)"}, twin={"tiler": "(64,64)"})
+RULE = make_rule("rejected", find)

@@ -21,16 +21,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-        "dst": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-        "atom": "tma_load",
-    },
-    twin={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-    },
-)
+RULE = make_rule("rejected", find)

@@ -19,17 +19,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-_INDEX = '!cute.memref<i32, gmem, align<4>, "({n},256):(1,0)">'
-
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, "(4,64):(64,1)">',
-        "atom": "tma_gather4",
-        "index": _INDEX.format(n=3),
-        "arch": "sm_100a",
-    },
-    twin={"index": _INDEX.format(n=4)},
-)
+RULE = make_rule("rejected", find)

@@ -19,18 +19,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(3,8):(1,4)">',
-        "dst": '!cute.memref<bf16, smem, align<16>, "(3,8):(1,4)">',
-        "atom": "universal",
-        "bits": 128,
-    },
-    twin={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(4,8):(1,4)">',
-        "dst": '!cute.memref<bf16, smem, align<16>, "(4,8):(1,4)">',
-        "bits": 64,
-    },
-)
+RULE = make_rule("rejected", find)

@@ -17,16 +17,4 @@ def find(analysis: Analysis) -> Findings:
         )
 
 
-RULE = make_rule(
-    "rejected",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, rmem, align<32>, "((16,1),1):((1,0),0)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "((16,1),1):((1,0),0)">',
-        "atom": "stmatrix.x4",
-    },
-    twin={
-        "src": '!cute.memref<bf16, rmem, align<32>, "((8,1),1):((1,0),0)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),1):((1,0),0)">',
-    },
-)
+RULE = make_rule("rejected", find)

@@ -12,7 +12,7 @@ from layoutcheck.analysis.vector import (
     width_bits,
 )
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.rule import CP_ASYNC, Analysis, Findings, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 
@@ -43,10 +43,4 @@ def find(analysis: Analysis) -> Findings:
         )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged=CP_ASYNC | {"dst": '!cute.memref<bf16, smem, align<128>, "(8):(64)">'},
-    twin={"dst": CP_ASYNC["dst"]},
-    explains=EXPLAINS,
-)
+RULE = make_rule("wrong", find, explains=EXPLAINS)

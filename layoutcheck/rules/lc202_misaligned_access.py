@@ -68,15 +68,4 @@ def _cause(analysis: Analysis, side: str) -> tuple[tuple[int, ...] | None, str]:
     return None, f"The addresses in the {NAMES[side]} are not multiples of {width} B."
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,9)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(8,4):(1,8)">',
-        "atom": "cp.async",
-        "bits": 128,
-    },
-    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,16)">'},
-    symptoms=SYMPTOMS,
-)
+RULE = make_rule("wrong", find, symptoms=SYMPTOMS)

@@ -20,18 +20,4 @@ def _lead(analysis: Analysis) -> str:
     return text
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(16):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(16):(1)">',
-        "atom": "cp.async",
-        "bits": 128,
-    },
-    twin={
-        "src": '!cute.memref<bf16, gmem, align<16>, "((8,2)):((1,8))">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "((8,2)):((1,8))">',
-    },
-    symptoms=TITLES,
-)
+RULE = make_rule("wrong", find, symptoms=TITLES)

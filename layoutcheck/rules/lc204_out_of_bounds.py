@@ -16,15 +16,4 @@ def find(analysis: Analysis) -> Findings:
     return seen(RULE, analysis, TITLES, vector_against_v)
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(12):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(12):(1)">',
-        "atom": "universal",
-        "bits": 128,
-    },
-    twin={"bits": 64},
-    symptoms=TITLES,
-)
+RULE = make_rule("wrong", find, symptoms=TITLES)

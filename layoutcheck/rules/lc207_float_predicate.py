@@ -22,16 +22,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
-        "pred": '!cute.memref<bf16, gmem, align<16>, "(1,2):(0,1)">',
-        "atom": "cp.async",
-        "bits": 128,
-    },
-    twin={"pred": '!cute.memref<i8, gmem, align<16>, "(1,2):(0,1)">'},
-    explains=EXPLAINS,
-)
+RULE = make_rule("wrong", find, explains=EXPLAINS)

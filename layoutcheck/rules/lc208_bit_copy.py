@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck.analysis.comparison.observables import reinterpreted
-from layoutcheck.rules.rule import CP_ASYNC, Analysis, Findings, Where, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
 def find(analysis: Analysis) -> Findings:
@@ -19,9 +19,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged=CP_ASYNC | {"dst": '!cute.memref<f16, smem, align<128>, "(8):(1)">', "atom": "universal"},
-    twin={"dst": CP_ASYNC["dst"]},
-)
+RULE = make_rule("wrong", find)

@@ -16,18 +16,4 @@ def find(analysis: Analysis) -> Findings:
     return seen(RULE, analysis, TITLES)
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": "(32,8):(8,1)",
-        "dst": "(32,8):(4,1)",
-        "dtype": "bf16",
-        "atom": "universal",
-        "bits": 16,
-        "thr": "(32,1):(1,0)",
-        "val": "(1,8)",
-    },
-    twin={"dst": "(32,8):(8,1)"},
-    symptoms=TITLES,
-)
+RULE = make_rule("wrong", find, symptoms=TITLES)

@@ -27,18 +27,4 @@ def find(analysis: Analysis) -> Findings:
         )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": "(18,64):(64,1)",
-        "dst": "(18,64):(64,1)",
-        "atom": "cp.async",
-        "bits": 128,
-        "dtype": "bf16",
-        "thr": "(4,8):(8,1)",
-        "val": "(1,8)",
-    },
-    twin={"src": "(16,64):(64,1)", "dst": "(16,64):(64,1)"},
-    explains=MISPLACED,
-)
+RULE = make_rule("wrong", find, explains=MISPLACED)

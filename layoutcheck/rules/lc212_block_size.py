@@ -31,19 +31,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": "(16,64):(64,1)",
-        "dst": "(16,64):(64,1)",
-        "atom": "cp.async",
-        "bits": 128,
-        "dtype": "bf16",
-        "thr": "(8,8):(8,1)",
-        "val": "(1,8)",
-        "block": 32,
-    },
-    twin={"block": 64},
-    explains=EXPLAINS,
-)
+RULE = make_rule("wrong", find, explains=EXPLAINS)

@@ -49,19 +49,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": "(4,64):(1,4)",
-        "dst": "(4,64):(1,4)",
-        "dtype": "bf16",
-        "src_space": "gmem",
-        "dst_space": "smem",
-        "tiled": '!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<bf16, 128 b>, layout_copy_tv = <"(32,8):(8,1)">, tiler_mn = <"[4:1;16:1]">>',
-    },
-    twin={
-        "tiled": '!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<bf16, 128 b>, layout_copy_tv = <"(32,8):(8,1)">, tiler_mn = <"[4:1;64:1]">>'
-    },
-    explains=MISPLACED,
-)
+RULE = make_rule("wrong", find, explains=MISPLACED)

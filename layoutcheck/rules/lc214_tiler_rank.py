@@ -34,18 +34,4 @@ def _uneven(tiling: Tiling) -> bool:
     return False
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": "(16,256):(256,1)",
-        "dst": "(16,256):(256,1)",
-        "dtype": "bf16",
-        "thr": "32",
-        "val": "8",
-        "atom": "cp.async",
-        "bits": 128,
-    },
-    twin={"thr": "(1,32)", "val": "(1,8)"},
-    explains=MISPLACED,
-)
+RULE = make_rule("wrong", find, explains=MISPLACED)

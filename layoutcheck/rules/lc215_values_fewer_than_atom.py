@@ -25,18 +25,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": "(32,64):(64,1)",
-        "dst": "(32,64):(64,1)",
-        "dtype": "bf16",
-        "thr": "(32,1)",
-        "val": "(1,4)",
-        "atom": "cp.async",
-        "bits": 128,
-    },
-    twin={"val": "(1,8)"},
-    explains=MISPLACED,
-)
+RULE = make_rule("wrong", find, explains=MISPLACED)

@@ -37,14 +37,4 @@ def find(analysis: Analysis) -> Findings:
         )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(16):(1)">',
-        "op": "autovec_copy",
-    },
-    twin={"src": '!cute.memref<bf16, gmem, align<16>, "(16):(1)">'},
-    explains=EXPLAINS,
-)
+RULE = make_rule("wrong", find, explains=EXPLAINS)

@@ -45,14 +45,4 @@ def _registers(atom: MatrixAtom) -> int:
     return max(1, rows * columns * bits // (32 * _REGISTER_BITS))
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, smem, align<128>, "((8,1),1):((1,0),0)">',
-        "dst": '!cute.memref<bf16, rmem, align<32>, "((2,1),1):((1,0),0)">',
-        "atom": "ldmatrix.x4",
-    },
-    twin={"dst": '!cute.memref<bf16, rmem, align<32>, "((8,1),1):((1,0),0)">'},
-    explains=EXPLAINS,
-)
+RULE = make_rule("wrong", find, explains=EXPLAINS)

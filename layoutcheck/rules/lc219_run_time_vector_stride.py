@@ -27,15 +27,4 @@ def find(analysis: Analysis) -> Findings:
         )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(8):(?{div=2})">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(8):(2)">',
-        "atom": "universal",
-        "bits": 128,
-    },
-    twin={"bits": 16},
-    explains=EXPLAINS,
-)
+RULE = make_rule("wrong", find, explains=EXPLAINS)

@@ -30,15 +30,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(32,2):(1,32)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(32,2):(1,32)">',
-        "atom": "bulk.g2s",
-        "bits": 1024,
-    },
-    twin={"bits": 512},
-    explains=EXPLAINS,
-)
+RULE = make_rule("wrong", find, explains=EXPLAINS)

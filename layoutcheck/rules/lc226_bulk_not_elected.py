@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, bulk_atom
-from layoutcheck.rules.rule import BULK, Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 
 
 def find(analysis: Analysis) -> Findings:
@@ -29,4 +29,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule("wrong", find, flagged=BULK | {"block": 32}, twin={"block": 1})
+RULE = make_rule("wrong", find)

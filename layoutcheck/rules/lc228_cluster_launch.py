@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutcheck.rules.rule import BULK, Analysis, Findings, Where, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
 def find(analysis: Analysis) -> Findings:
@@ -19,9 +19,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "note",
-    find,
-    flagged=BULK | {"src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">', "atom": "bulk.s2s"},
-    twin={"src": BULK["src"], "atom": BULK["atom"]},
-)
+RULE = make_rule("note", find)

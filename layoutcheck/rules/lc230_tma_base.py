@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.descriptor import DRIVER, PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, mapped_tensor, whole_tma
 
 
@@ -41,10 +41,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged=TMA | {"src": '!cute.memref<bf16, gmem, align<2>, "(256,256):(256,1)">'},
-    twin={"src": TMA["src"]},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.descriptor import DRIVER
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, step_of_view, whole_tma
 
 
@@ -41,10 +41,4 @@ def _of_tiles(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged=TMA | {"src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(1,256)">'},
-    twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(1,64)">'},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from layoutcheck.atoms.tma.descriptor import PTX, dsl_kind, machine_swizzle
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, same_pattern, tma_atom
 
 KNOWN = "none, S<1,4,3>, S<2,4,3>, S<3,4,3>"
@@ -31,10 +31,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,4>, "(64,64):(64,1)">'},
-    twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from layoutcheck.atoms.tma.descriptor import PTX
 from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
-from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, tma_atom
 
 
@@ -37,10 +37,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<8>, "(64,64):(64,1)">'},
-    twin={"dst": TMA["dst"]},
-    explains=(*EFFECTS, "misaligned_src", "misaligned_dst"),
-)
+RULE = make_rule("wrong", find, explains=(*EFFECTS, "misaligned_src", "misaligned_dst"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, SPAN_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import smem_side
-from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, box_of, row_field
 
 
@@ -28,10 +28,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, "(64,7):(7,1)">'},
-    twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(64,8):(8,1)">'},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

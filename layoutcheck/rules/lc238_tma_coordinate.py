@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.rules.rule import TMA, Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, whole_tma
 
 
@@ -26,10 +26,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged=TMA | {"dst": '!cute.memref<bf16, smem, align<1024>, "(64,12):(12,1)">', "coord": "(0,1)"},
-    twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(64,16):(16,1)">'},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

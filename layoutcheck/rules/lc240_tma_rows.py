@@ -86,15 +86,4 @@ def _cause(analysis: Analysis, found: WholeTma) -> tuple[str, int | str, str]:
     return "smem layout", str(found.smem.layout), f"rows of {side.extent} elements, one after the other"
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,128):(128,1)">',
-        "atom": "tma_gather4",
-        "arch": "sm_100a",
-    },
-    twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,(64,2)):(64,(1,4096))">'},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -26,14 +26,4 @@ def find(analysis: Analysis) -> Findings:
             return
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(512,1024,8):(1024,1,524288)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, "(300,16,4):(16,1,4800)">',
-        "atom": "tma_load",
-    },
-    twin={"dst": '!cute.memref<bf16, smem, align<1024>, "(150,16,4):(16,1,2400)">'},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -34,15 +34,6 @@ def find(analysis: Analysis) -> Findings:
 RULE = make_rule(
     "wrong",
     find,
-    flagged={
-        "src": '!cute.memref<f4E2M1FN, gmem, align<16>, "(128,128):(128,1)">',
-        "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
-        "atom": "tma_load",
-        "dtype": "f4E2M1FN",
-        "internal_type": "u8",
-        "arch": "sm_120a",
-    },
-    twin={"src": '!cute.memref<f4E2M1FN, gmem, align<32>, "(128,128):(128,1)">'},
     explains=EFFECTS,
     beyond="the driver would refuse the tensor map; no GPU with this format was available to run such a map",
 )

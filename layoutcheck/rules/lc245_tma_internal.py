@@ -41,16 +41,4 @@ def find(analysis: Analysis) -> Findings:
         )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<f4E2M1FN, gmem, align<32>, "(128,128):(128,1)">',
-        "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
-        "atom": "tma_load",
-        "dtype": "f4E2M1FN",
-        "arch": "sm_120a",
-    },
-    twin={"internal_type": "u8"},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from layoutcheck.atoms.tma.im2col import pixel_range
 from layoutcheck.atoms.tma.limits import Violation, violations
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.rules.rule import IM2COL, Analysis, Finding, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import Analysis, Finding, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, whole_tma
 
 FAULT_IM2COL = "an H200 raises an illegal instruction (docs/evidence/tma_im2col.json)"
@@ -60,10 +60,4 @@ def _empty(analysis: Analysis, found: WholeTma, bad: Violation) -> Finding:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged=IM2COL | {"im2col": "filter=(3,3,1) dilation=(9,1,1)"},
-    twin={"im2col": "filter=(3,3,1) dilation=(8,1,1)"},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -7,7 +7,7 @@ import numpy as np
 from layoutcheck.atoms.tma.descriptor import CORNER_BITS
 from layoutcheck.atoms.tma.im2col import reached
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.rules.rule import IM2COL, Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 SOURCE = "PTX ISA, tensor im2col mode"
@@ -34,10 +34,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged=IM2COL | {"im2col": "filter=(3,1,1) padding=(16,0,0) dilation=(16,1,1)", "coord": "(0,2)"},
-    twin={"im2col": "filter=(3,1,1) padding=(15,0,0) dilation=(15,1,1)"},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

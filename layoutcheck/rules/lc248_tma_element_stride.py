@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutcheck.atoms.tma.limits import violations
 from layoutcheck.atoms.tma.plan import gmem_side
-from layoutcheck.rules.rule import IM2COL, Analysis, Findings, Where, demanded, make_rule
+from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 
@@ -26,14 +26,4 @@ def find(analysis: Analysis) -> Findings:
         return
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged=IM2COL
-    | {
-        "src": '!cute.memref<bf16, gmem, align<16>, "((90,14,3),64):((64,5760,80640),1)">',
-        "im2col": "filter=(3,3) padding=(1,1) stride=(9,1)",
-    },
-    twin={"im2col": "filter=(3,3) padding=(1,1) stride=(8,1)"},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

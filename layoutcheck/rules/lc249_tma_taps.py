@@ -29,15 +29,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "((14,12,3),64):((64,896,10752),1)">',
-        "dst": '!cute.memref<bf16, smem, align<1024>, "(64,128):(128,1)">',
-        "atom": "im2col_tma_load",
-        "im2col": "filter=(4,3) padding=(1,1)",
-    },
-    twin={"dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,(64,2)):(64,(1,4096))">'},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

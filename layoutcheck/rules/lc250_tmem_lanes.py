@@ -25,18 +25,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-_SRC = '!cute.memref<f32, tmem, align<16>, "(((32,32),1),{}):(((1,65536),0),{})">'
-_DST = '!cute.memref<f32, rmem, align<32>, "((32,1),2):((1,0),32)">'
-
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": _SRC.format(2, 2097152),
-        "dst": _DST,
-        "atom": "tcgen05.ld.32x32b.x32",
-        "dtype": "f32",
-        "arch": "sm_100a",
-    },
-    twin={"src": _SRC.format(2, 32)},
-)
+RULE = make_rule("wrong", find)

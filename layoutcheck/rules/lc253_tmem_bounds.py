@@ -24,18 +24,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-_DST = '!cute.memref<f32, rmem, align<32>, "((128,1),{}):((1,0),128)">'
-_SRC = '!cute.memref<f32, tmem, align<16>, "(((128,32),1),{}):(((1,65536),0),128)">'
-
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": _SRC.format(5),
-        "dst": _DST.format(5),
-        "atom": "tcgen05.ld.32x32b.x128",
-        "dtype": "f32",
-        "arch": "sm_100a",
-    },
-    twin={"src": _SRC.format(4), "dst": _DST.format(4)},
-)
+RULE = make_rule("wrong", find)

@@ -28,19 +28,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-_SRC = '!cute.memref<f16, tmem, align<16>, "(((16,32),1),1):((({},131072),0),0)">'
-_DST = '!cute.memref<f16, rmem, align<32>, "((16,1),1):((1,0),0)">'
-
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": _SRC.format(1),
-        "dst": _DST,
-        "atom": "tcgen05.ld.32x32b.x8.pack16b",
-        "dtype": "f16",
-        "arch": "sm_100a",
-    },
-    twin={"src": _SRC.format(2)},
-    explains=EVERYTHING,
-)
+RULE = make_rule("wrong", find, explains=EVERYTHING)

@@ -25,22 +25,5 @@ def find(analysis: Analysis) -> Findings:
 
 
 BLACKWELL = 100  # sm_100
-_DST = '!cute.memref<f32, rmem, align<32>, "((32,1),1):((1,0),0)">'
 
-RULE = make_rule(
-    "note",
-    find,
-    flagged={
-        "src": '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((1,65536),0),0)">',
-        "dst": _DST,
-        "atom": "tcgen05.ld.32x32b.x32",
-        "dtype": "f32",
-        "arch": "sm_100a",
-    },
-    twin={
-        "src": '!cute.memref<f32, gmem, align<16>, "((32,1),1):((1,0),0)">',
-        "atom": "universal",
-        "bits": 128,
-        "arch": None,
-    },
-)
+RULE = make_rule("note", find)

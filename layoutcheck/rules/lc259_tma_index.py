@@ -91,18 +91,4 @@ def _place(analysis: Analysis, found: WholeTma) -> _Bad | None:
     return None
 
 
-_SMEM = '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'
-
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-        "dst": _SMEM,
-        "atom": "tma_gather4",
-        "index": '!cute.memref<i32, gmem, align<4>, "(256,256):(0,1)">',
-        "arch": "sm_100a",
-    },
-    twin={"index": '!cute.memref<i32, gmem, align<4>, "(256,256):(1,0)">'},
-    explains=EFFECTS,
-)
+RULE = make_rule("wrong", find, explains=EFFECTS)

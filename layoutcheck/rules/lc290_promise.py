@@ -34,18 +34,4 @@ def find(analysis: Analysis) -> Findings:
         )
 
 
-RULE = make_rule(
-    "note",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,?{div=8})">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(8,4):(1,8)">',
-        "atom": "cp.async",
-        "bits": 128,
-    },
-    twin={
-        "src": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
-        "dst": '!cute.memref<bf16, rmem, align<32>, "(8):(1)">',
-        "atom": "universal",
-    },
-)
+RULE = make_rule("note", find)

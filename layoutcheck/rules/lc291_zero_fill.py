@@ -16,15 +16,4 @@ def find(analysis: Analysis) -> Findings:
         )
 
 
-RULE = make_rule(
-    "note",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
-        "pred": '!cute.memref<i8, rmem, align<32>, "(1,2):(0,1)">',
-        "atom": "cp.async",
-        "bits": 128,
-    },
-    twin={"pred": None},
-)
+RULE = make_rule("note", find)

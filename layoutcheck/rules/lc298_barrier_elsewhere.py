@@ -20,16 +20,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "wrong",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-        "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-        "atom": "bulk.s2s",
-        "cluster": 2,
-        "cta_rank": 1,
-        "waits_rank": 0,
-    },
-    twin={"waits_rank": None},
-)
+RULE = make_rule("wrong", find)

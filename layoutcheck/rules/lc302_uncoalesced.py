@@ -48,17 +48,4 @@ def uncoalesced(side: SideCost) -> Finding:
     )
 
 
-RULE = make_rule(
-    "slow",
-    find,
-    flagged={
-        "src": "(128,64):(64,1)",
-        "dst": '!cute.memref<f32, rmem, align<16>, "(128,64):(64,1)">',
-        "atom": "universal",
-        "bits": 32,
-        "dtype": "f32",
-        "thr": "(32,4):(1,32)",
-        "val": "(1,1)",
-    },
-    twin={"thr": "(4,32):(32,1)"},
-)
+RULE = make_rule("slow", find)

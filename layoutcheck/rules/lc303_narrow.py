@@ -90,14 +90,4 @@ def _along(tile: Memref, fast: int) -> Memref:
     return tile.with_layout(make_layout(tile.layout[fast], *rest))
 
 
-RULE = make_rule(
-    "slow",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),4):((1,0),64)">',
-        "dst": '!cute.memref<bf16, smem, align<16>, "((8,1),4):((1,0),64)">',
-        "atom": "universal",
-        "bits": 32,
-    },
-    twin={"bits": 128},
-)
+RULE = make_rule("slow", find)

@@ -38,14 +38,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "slow",
-    find,
-    flagged={
-        "src": '!cute.memref<f32, gmem, align<16>, "(4,8):(1,0)">',
-        "dst": '!cute.memref<f32, smem, align<16>, "(4,8):(1,4)">',
-        "atom": "cp.async",
-        "bits": 128,
-    },
-    twin={"src": '!cute.memref<f32, gmem, align<16>, "(4,8):(1,4)">'},
-)
+RULE = make_rule("slow", find)

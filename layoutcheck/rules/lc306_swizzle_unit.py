@@ -58,17 +58,4 @@ def readings(swizzle: Swizzle, element_bits: int) -> Iterator[tuple[Swizzle, str
             yield Swizzle(b, m, shifted), what
 
 
-RULE = make_rule(
-    "slow",
-    find,
-    flagged={
-        "src": "(64,64):(64,1)",
-        "dst": '!cute.memref<f8E4M3FN, smem, align<1024>, S<2,4,4>, "(64,64):(64,1)">',
-        "atom": "cp.async",
-        "bits": 128,
-        "dtype": "f8E4M3FN",
-        "thr": "(64,4):(1,64)",
-        "val": "(1,16)",
-    },
-    twin={"dst": '!cute.memref<f8E4M3FN, smem, align<1024>, S<2,4,3>, "(64,64):(64,1)">'},
-)
+RULE = make_rule("slow", find)

@@ -37,13 +37,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-RULE = make_rule(
-    "slow",
-    find,
-    flagged={
-        "src": '!cute.memref<bf16, rmem, align<32>, "(8):(8)">',
-        "dst": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-        "atom": "autovec",
-    },
-    twin={"src": '!cute.memref<bf16, rmem, align<32>, "(8):(1)">'},
-)
+RULE = make_rule("slow", find)

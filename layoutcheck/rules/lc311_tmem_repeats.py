@@ -35,14 +35,4 @@ def find(analysis: Analysis) -> Findings:
     )
 
 
-def _example(repeat: int, times: int) -> dict[str, str]:
-    return {
-        "src": f'!cute.memref<f32, tmem, align<16>, "((({repeat},32),1),{times}):(((1,65536),0),{repeat})">',
-        "dst": f'!cute.memref<f32, rmem, align<32>, "(({repeat},1),{times}):((1,0),{repeat})">',
-        "atom": f"tcgen05.ld.32x32b.x{repeat}",
-        "dtype": "f32",
-        "arch": "sm_100a",
-    }
-
-
-RULE = make_rule("slow", find, flagged=_example(1, 32), twin=_example(32, 1))
+RULE = make_rule("slow", find)

@@ -25,17 +25,4 @@ def find(analysis: Analysis) -> Findings:
         )
 
 
-RULE = make_rule(
-    "unknown",
-    find,
-    flagged={
-        "src": "(1000000000,1000000000):(1,1000000000)",
-        "dst": "(1000000000,1000000000):(1,1000000000)",
-        "dtype": "bf16",
-        "src_space": "gmem",
-        "dst_space": "gmem",
-        "atom": "universal",
-        "bits": 16,
-    },
-    twin={"src": "(8):(1)", "dst": "(8):(1)"},
-)
+RULE = make_rule("unknown", find)

@@ -1,15 +1,13 @@
-"""`Rule`: a stable code, what it looks for, and the text that `layoutcheck rule` and docs/rules/ print.
+"""`Rule`: a stable code, and what it looks for. All that most rules need they import from here.
 
-A rule's docstring is `CODE name: summary`; docs/rules/ has its page (`markdown.Page`). Its examples are data, so that
-the tests run every one of them; many change one thing in a right copy that stands here. All that most rules need they
-import from here.
+A rule's docstring is `CODE name: summary`; docs/rules/ has its page with its examples (`markdown.Page`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.copies.compiler.prediction import Prediction
@@ -26,13 +24,6 @@ def demanded(field: str, value: Any, demand: Any, source: str, **more: Any) -> d
     return {"field": field, "value": value, "demand": demand, "source": source, **more}
 
 
-class Example(NamedTuple):
-    """Arguments of `layoutcheck.check`: one copy that the rule flags, one that it leaves alone."""
-
-    flagged: dict[str, Any]
-    clean: dict[str, Any]
-
-
 @dataclass(frozen=True, slots=True)
 class Rule(Page):
     """`find` yields this rule's findings about one copy.
@@ -44,7 +35,6 @@ class Rule(Page):
     """
 
     find: Callable[[Analysis], Iterable[Finding]]
-    example: Example
     explains: frozenset[str] = frozenset()
     symptoms: frozenset[str] = frozenset()
     beyond: str = ""
@@ -68,49 +58,19 @@ class Rule(Page):
             return self.told(analysis)
         return any(True for _ in self.find(analysis))
 
-    def page(self) -> str:
-        """The rule's page, in Markdown."""
-        title = "## What no byte shows\n\nIntent and execution are not seen to differ"
-        beyond = f"{title}: {self.beyond}." if self.beyond else ""
-        return self.with_commands(command(self.example.flagged), command(self.example.clean), beyond)
-
 
 def make_rule(
     severity: str,
     find: Callable[[Analysis], Iterable[Finding]],
     *,
-    flagged: dict[str, Any],
-    twin: dict[str, Any],
     explains: Iterable[str] = (),
     symptoms: Iterable[str] = (),
     beyond: str = "",
     told: Callable[[Analysis], bool] | None = None,
 ) -> Rule:
-    """The rule whose code, name and summary are the docstring of the module of `find`.
-
-    `twin` is what differs from `flagged` in a copy that the rule leaves alone: None takes an argument away. The rest
-    is as in `Rule`.
-    """
-    clean = {key: value for key, value in {**flagged, **twin}.items() if value is not None}
+    """The rule whose code, name and summary are the docstring of the module of `find`."""
     head = heading(find.__globals__["__doc__"], severity)
-    return Rule(
-        *head, find, Example(flagged, clean), frozenset(explains), frozenset(symptoms), beyond, told
-    )  # fmt: skip
-
-
-_POSITIONAL = ("src", "dst")
-_FLAGS = {"src_space": "src-space", "dst_space": "dst-space"}
-
-
-def command(arguments: dict[str, Any]) -> str:
-    """The `layoutcheck explain` command line that makes the copy of `layoutcheck.check(**arguments)`."""
-    import shlex
-
-    words = ["layoutcheck", "explain", *(str(arguments[key]) for key in _POSITIONAL)]
-    for key, value in arguments.items():
-        if key not in _POSITIONAL:
-            words += [f"--{_FLAGS.get(key, key).replace('_', '-')}", str(value)]
-    return shlex.join(words)
+    return Rule(*head, find, frozenset(explains), frozenset(symptoms), beyond, told)
 
 
 def refusal(analysis: Analysis, *kinds: str) -> Prediction | None:
@@ -132,27 +92,3 @@ def refused(
         Where(operand or said.operand),
         {"compiler": said.message, **plain(said.evidence)},
     )
-
-
-# Copies that are right, as arguments of `layoutcheck.check`, for examples.
-TMA: dict[str, Any] = {
-    "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
-    "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
-    "atom": "tma_load",
-}
-IM2COL: dict[str, Any] = {
-    "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
-    "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
-    "atom": "im2col_tma_load",
-}
-CP_ASYNC: dict[str, Any] = {
-    "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
-    "dst": '!cute.memref<bf16, smem, align<128>, "(8):(1)">',
-    "atom": "cp.async",
-    "bits": 128,
-}
-BULK: dict[str, Any] = {
-    "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
-    "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
-    "atom": "bulk.g2s",
-}

@@ -22,6 +22,7 @@ from layoutcheck.sources.request import build
 from tests.conformance.generate import random_copy
 from tests.fixes.tiles import random_tile
 from tests.miscompiles import MISCOMPILES
+from tests.rules.examples import example
 
 REPORT = {
     "src": "(128,64):(1,128)",
@@ -220,10 +221,10 @@ def test_the_quality_of_a_copy_is_its_verdict() -> None:
     copies = [copy for hole in MISCOMPILES.values() for copy in hole[:2]]
     copies += [random_tile(rng) if n % 3 else random_copy(rng) for n in range(150)]
     copies += [
-        build(**example)[0]
+        build(**copy)[0]
         for rule in rules().values()
         if rule.severity == "slow"
-        for example in rule.example
+        for copy in example(rule.code)
     ]
     for copy in copies:
         verdict = check(copy).verdict
@@ -237,7 +238,7 @@ def test_the_quality_of_a_copy_is_its_verdict() -> None:
 
 
 def test_the_quality_of_a_copy_searches_for_no_swizzle(monkeypatch: pytest.MonkeyPatch) -> None:
-    copy, _ = build(**rules()["LC301"].example.flagged)
+    copy, _ = build(**example("LC301").flagged)
     monkeypatch.setattr("layoutcheck.rules.conflicts.best_swizzle", None)
     assert quality(Analysis(copy)) == "slow"
     with pytest.raises(TypeError):

@@ -45,6 +45,7 @@ from layoutcheck.rules import rules
 from layoutcheck.sources.cases import case, case_names
 from layoutcheck.sources.request import build
 from tests.reports.picture_data import cells, decode, of_class, parsed, runs
+from tests.rules.examples import example
 from tests.test_fuzz import requests
 from tests.thinned import thinned
 
@@ -462,7 +463,7 @@ def test_tensor_memory_is_drawn_lane_by_lane() -> None:
 @pytest.mark.sweep
 def test_every_rules_example_can_be_drawn_or_is_not() -> None:
     for rule in rules().values():
-        for request in (rule.example.flagged, rule.example.clean):
+        for request in example(rule.code):
             analysis = Analysis(build(**request)[0])
             for picture in copy_pictures(analysis):
                 root = parsed(picture)

@@ -9,6 +9,7 @@ from layoutcheck.rules import rules
 from layoutcheck.sources.request import build
 from tests.cluster_miscompiles import CLUSTER_MISCOMPILES
 from tests.miscompiles import MISCOMPILES
+from tests.rules.examples import example
 
 WRONG = {code: rule for code, rule in rules().items() if rule.severity == "wrong"}
 # What is not of bytes, and the rule that names it.
@@ -29,14 +30,14 @@ def _differs(analysis: Analysis) -> bool:
 @pytest.mark.parametrize("code", WRONG)
 def test_a_wrong_copy_differs_or_the_rule_says_why_not(code: str) -> None:
     rule = WRONG[code]
-    flagged, clean = _analysis(rule.example.flagged), _analysis(rule.example.clean)
+    flagged, clean = _analysis(example(code).flagged), _analysis(example(code).clean)
     assert _differs(flagged) != bool(rule.beyond)
     assert not _differs(clean)
 
 
 @pytest.mark.parametrize("code", BESIDE)
 def test_what_is_not_of_bytes_is_seen_all_the_same(code: str) -> None:
-    flagged, clean = (_analysis(one) for one in (WRONG[code].example.flagged, WRONG[code].example.clean))
+    flagged, clean = map(_analysis, example(code))
     assert set(flagged.observables) == BESIDE[code] and not clean.observables
     assert flagged.worst is None  # every byte is where it belongs
 
@@ -49,7 +50,7 @@ def test_no_rule_is_excused_without_need() -> None:
 def test_the_page_and_the_report_say_what_no_byte_shows(code: str) -> None:
     rule = WRONG[code]
     (mine,) = [
-        one for one in check(_analysis(rule.example.flagged)).to_dict()["findings"] if one["code"] == code
+        one for one in check(_analysis(example(code).flagged)).to_dict()["findings"] if one["code"] == code
     ]
     assert mine.get("beyond", "") == rule.beyond
     assert (rule.beyond in rule.page()) and ("## What no byte shows" in rule.page()) == bool(rule.beyond)
@@ -67,7 +68,7 @@ def test_what_differs_is_wrong_and_what_is_right_does_not_differ(name: str) -> N
 
 
 def test_the_places_that_are_told() -> None:
-    seen = {code: _analysis(WRONG[code].example.flagged).observables for code in BESIDE}
+    seen = {code: _analysis(example(code).flagged).observables for code in BESIDE}
     assert seen["LC208"]["type"][:2] == ("bf16", "f16")
     assert seen["LC225"]["barrier"][:2] == (256, 128)
     assert seen["LC226"]["barrier"][:2] == (128, 32 * 128)

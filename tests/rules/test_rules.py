@@ -22,6 +22,7 @@ from layoutcheck.sources.request import build
 from tests.conformance.generate import random_copy
 from tests.fixes.tiles import random_tile
 from tests.miscompiles import MISCOMPILES
+from tests.rules.examples import example
 
 ROOT = Path(__file__).parents[2]
 CODES = list(rules())
@@ -63,20 +64,20 @@ def test_every_corrected_twin_is_not(name: str) -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_a_rule_flags_its_example(code: str) -> None:
-    report = lc.check(**rule(code).example.flagged)
+    report = lc.check(**example(code).flagged)
     assert code in [finding.code for finding in report.findings]
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_a_rule_leaves_the_clean_twin_alone(code: str) -> None:
-    report = lc.check(**rule(code).example.clean)
+    report = lc.check(**example(code).clean)
     assert code not in [finding.code for finding in report.findings]
     assert report.verdict in ("legal", "slow")
 
 
 def test_a_rule_of_one_family_has_nothing_to_say_of_another() -> None:
     """Which `check` takes for granted: it does not load them."""
-    examples = (copy for one in rules().values() for copy in (one.example.flagged, one.example.clean))
+    examples = (copy for code in CODES for copy in example(code))
     copies = [build(**copy)[0] for copy in examples]
     copies += [copy for one in MISCOMPILES.values() for copy in one[:2]]
     assert {family for copy in copies if (family := family_of(copy))} == set(FAMILIES)
@@ -90,9 +91,7 @@ def test_a_rule_of_one_family_has_nothing_to_say_of_another() -> None:
 def test_a_rule_about_differences_says_nothing_where_none_is() -> None:
     """Which `check` takes for granted: it does not load them."""
     rng = Random(8)
-    copies = [
-        build(**copy)[0] for one in rules().values() for copy in (one.example.clean, one.example.flagged)
-    ]
+    copies = [build(**copy)[0] for code in CODES for copy in example(code)]
     copies += [copy for one in MISCOMPILES.values() for copy in one[:2]]
     copies += [random_tile(rng) if n % 2 else random_copy(rng) for n in range(120)]
     about = [one for one in rules().values() if int(one.code[2:]) in DIFFERING]
@@ -120,7 +119,7 @@ def test_a_rule_documents_itself(code: str) -> None:
 def test_no_report_has_an_address_that_only_the_model_knows() -> None:
     """Runs place their operands at 2^42 and beyond: a report counts from where the user's own begin."""
     rng = Random(19)
-    reports = [lc.check(**one.example.flagged) for one in rules().values()]
+    reports = [lc.check(**example(code).flagged) for code in CODES]
     reports += [check(random_tile(rng) if n % 2 else random_copy(rng)) for n in range(120)]
     for report in reports:
         text = "\n".join(str((each.title, each.message, each.evidence)) for each in report.findings)
@@ -153,8 +152,15 @@ def test_the_pages_are_up_to_date() -> None:
     generated = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
     for path, text in generated.items():
         assert path.read_text(encoding="utf-8") == text, f"run python docs/generate.py ({path.name})"
-    rule_pages = {path for path in generated if path.parent.name == "rules"}
-    assert set((ROOT / "docs" / "rules").glob("*.md")) == rule_pages
+
+
+def test_every_page_begins_with_what_its_rule_says_of_itself() -> None:
+    pages = {path.stem.upper() for path in (ROOT / "docs" / "rules").glob("lc*.md")}
+    assert pages == set(rulebook.rules())
+    for code, one in rulebook.rules().items():
+        summary = f"{one.summary[0].upper()}{one.summary[1:]}"
+        head = f"# {code} {one.name}", summary, f"Severity: **{one.severity}**", "## What it means"
+        assert one.page().startswith("\n\n".join(head) + "\n"), code
 
 
 def test_a_copy_is_asked_about_by_the_rules_of_its_family_alone() -> None:
@@ -162,9 +168,9 @@ def test_a_copy_is_asked_about_by_the_rules_of_its_family_alone() -> None:
     plain = MISCOMPILES["h01"][0]
     assert not set(rules_for(plain)) & set().union(*named.values())
     assert named["bulk"] <= set(rules_for(MISCOMPILES["h21"][0]))
-    tma = build(**rule("LC230").example.flagged)[0]
+    tma = build(**example("LC230").flagged)[0]
     assert named["tma"] <= set(rules_for(tma)) and not named["bulk"] & set(rules_for(tma))
-    tmem = build(**rule("LC250").example.flagged)[0]
+    tmem = build(**example("LC250").flagged)[0]
     assert named["tmem"] <= set(rules_for(tmem)) and not named["tma"] & set(rules_for(tmem))
 
 
