@@ -133,6 +133,13 @@ def edited(strategy: str, title: str, given: Copy, made: Copy | Woven, note: str
     return Draft(strategy, title, edit_code(given, made), (made,), note)
 
 
+def of_width(strategy: str, copy: Copy, atom: ThreadAtom) -> Iterator[Draft]:
+    """The copy by the same atom of another width; whole tiles are split anew, a whole vector a thread."""
+    made = replace(copy, atom=atom) if copy.tiling is None else rewoven(copy, atom)
+    if made is not None:
+        yield edited(strategy, f"copy {atom.width_bits} bits at a time", copy, made)
+
+
 def edit_code(given: Copy, made: Copy, split: tuple[Layout, Layout] | None = None) -> str:
     """The statements that make `made` of `given`: its tensors, its atom, its threads, its predicate.
 

@@ -15,7 +15,7 @@ from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes.draft import Analysis, Drafts
-from layoutcheck.fixes.edit import Woven, edited, rewoven
+from layoutcheck.fixes.edit import Woven, edited, of_width, rewoven
 from layoutcheck.machine.dtypes import DType, dtype
 
 STRATEGY = "narrow-copy"
@@ -30,10 +30,7 @@ def propose(analysis: Analysis) -> Drafts:
     at_least = max(copy.atom.least_bits, element)
     width = (copy.atom.width_bits or 128) // 2
     while width >= at_least:
-        atom = copy.atom.with_width(width)
-        made = replace(copy, atom=atom) if copy.tiling is None else rewoven(copy, atom)
-        if made is not None:
-            yield edited(STRATEGY, f"copy {width} bits at a time", copy, made)
+        yield from of_width(STRATEGY, copy, copy.atom.with_width(width))
         width //= 2
     if isinstance(copy.atom, CpAsync) and element < 32 and copy.src.dtype.kind == "float":
         yield from _in_fp32(copy)

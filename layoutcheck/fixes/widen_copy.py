@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.vectors import WIDEST_BITS
 from layoutcheck.fixes.draft import Analysis, Drafts
-from layoutcheck.fixes.edit import edited, rewoven
+from layoutcheck.fixes.edit import of_width
 
 STRATEGY = "widen-copy"
 
@@ -19,8 +17,5 @@ def propose(analysis: Analysis) -> Drafts:
         return
     width = WIDEST_BITS
     while width > atom.width_bits:
-        wider = atom.with_width(width)
-        made = replace(copy, atom=wider) if copy.tiling is None else rewoven(copy, wider)
-        if made is not None:
-            yield edited(STRATEGY, f"copy {width} bits at a time", copy, made)
+        yield from of_width(STRATEGY, copy, atom.with_width(width))
         width //= 2

@@ -31,10 +31,11 @@ def conflicted(analysis: Analysis) -> SideCost | None:
     return None
 
 
-def swizzle_of(analysis: Analysis, side: str) -> Swizzle | None:
-    """The pointer swizzle of an operand, if it does anything."""
-    swizzle = analysis.copy.whole(side).swizzle
-    return swizzle if swizzle is not None and swizzle.bits else None
+def swizzled(analysis: Analysis) -> tuple[SideCost, Swizzle] | None:
+    """The side that conflicts, and its pointer's swizzle; None where none does, or its swizzle does nothing."""
+    side = conflicted(analysis)
+    swizzle = None if side is None else analysis.copy.whole(side.side).swizzle
+    return None if side is None or swizzle is None or not swizzle.bits else (side, swizzle)
 
 
 def under(analysis: Analysis, side: SideCost, swizzle: Swizzle | None, base: int = 0) -> int | None:

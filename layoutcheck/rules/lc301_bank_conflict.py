@@ -6,7 +6,7 @@ from layoutcheck.analysis.cost import SideCost
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.machine.banks import CP_ASYNC, SharedCost, shared_wavefronts
 from layoutcheck.machine.best_swizzle import SwizzleResult
-from layoutcheck.rules.conflicts import conflicted, suggestion, swizzle_of, under
+from layoutcheck.rules.conflicts import conflicted, suggestion, swizzled, under
 from layoutcheck.rules.rule import Analysis, Finding, Findings, Where, make_rule
 
 
@@ -23,11 +23,11 @@ def occurs(analysis: Analysis) -> bool:
 
 
 def _blamed(analysis: Analysis) -> SideCost | None:
-    side = conflicted(analysis)
-    if side is None or swizzle_of(analysis, side.side) is None:
-        return side
-    bare = under(analysis, side, None)
-    return None if bare is not None and bare < side.wavefronts else side
+    found = swizzled(analysis)
+    if found is None:
+        return conflicted(analysis)
+    bare = under(analysis, found[0], None)
+    return None if bare is not None and bare < found[0].wavefronts else found[0]
 
 
 def conflict(side: SideCost, better: SwizzleResult | None = None) -> Finding:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from layoutcheck.analysis.vector import NAMES
-from layoutcheck.rules.conflicts import conflicted, swizzle_of, under
+from layoutcheck.rules.conflicts import swizzled, under
 from layoutcheck.rules.lc301_bank_conflict import describe, worst_access
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
 def find(analysis: Analysis) -> Findings:
     """A conflicting side whose swizzle takes more wavefronts than none would."""
-    side = conflicted(analysis)
-    swizzle = None if side is None else swizzle_of(analysis, side.side)
-    if side is None or swizzle is None:
+    found = swizzled(analysis)
+    if found is None:
         return
+    side, swizzle = found
     bare = under(analysis, side, None)
     if bare is None or bare >= side.wavefronts:
         return

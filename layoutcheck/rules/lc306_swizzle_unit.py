@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis.vector import NAMES
-from layoutcheck.rules.conflicts import conflicted, swizzle_of, under
+from layoutcheck.rules.conflicts import swizzled, under
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
 def find(analysis: Analysis) -> Findings:
     """A conflicting side whose swizzle would be conflict-free with its base or shift taken for elements."""
-    side = conflicted(analysis)
-    swizzle = None if side is None else swizzle_of(analysis, side.side)
-    if side is None or swizzle is None:
+    found = swizzled(analysis)
+    if found is None:
         return
+    side, swizzle = found
     bits = analysis.copy.whole(side.side).dtype.bits
     for meant, what in readings(swizzle, bits):
         if under(analysis, side, meant) != side.ideal_wavefronts:
