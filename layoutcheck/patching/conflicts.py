@@ -18,7 +18,7 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.paddings import padded, pads, pitches, swizzled, tensors
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.search import short
-from layoutcheck.patching.state import Edited, Place, State
+from layoutcheck.patching.state import Edited, Place, State, instead, place_in
 from layoutcheck.sources.shared_uses import SharedReport, SharedUses
 from layoutcheck.sources.traced import KernelFinding, KernelPlace, Trace
 
@@ -39,7 +39,7 @@ def findings(state: State) -> list[KernelFinding]:
     told = [one for report in state.trace.elements for one in report.findings]
     for one in sorted((*told, *_of_copies(state)), key=_wasted):
         if one.code in CODES and one.places and one.places[0].where.file:
-            found.setdefault(_place(one), one)
+            found.setdefault(place_in(one), one)
     return list(found.values())
 
 
@@ -57,17 +57,12 @@ def _wasted(finding: KernelFinding) -> int:
     return (least - evidence.get("wavefronts", 0)) * evidence.get("operations", 1)
 
 
-def _place(finding: KernelFinding) -> Place:
-    where = finding.places[0].where
-    return where.file, where.line
-
-
 def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[Way]:
     """Longer rows of the shared tensors of the line, of one or of all, and swizzles, in turns.
 
     Where no layout of them is understood, another number in the line's index.
     """
-    program, (path, line) = Program(texts), _place(finding)
+    program, (path, line) = Program(texts), place_in(finding)
     if path not in texts:
         return
     made, width = list(tensors(program, path, line)), finding.evidence.get("width_bits", 32)
@@ -99,10 +94,9 @@ def objection(edited: Edited, finding: KernelFinding) -> str:
     """What is not shown to be as it was, or better; "" where all is."""
     if why := edited.failed():
         return why
-    told = [[one for report in trace.elements for one in report.findings] for trace in _traces(edited)]
-    old, new = (Counter(one.code for one in some) for some in told)
-    if new - old:
-        return f"{min(new - old)} is found instead"
+    told = ((one for report in trace.elements for one in report.findings) for trace in _traces(edited))
+    if why := instead(*told):
+        return why
     accesses = [[(one.accesses, one.known) for one in trace.elements] for trace in _traces(edited)]
     if accesses[0] != accesses[1]:
         return "other accesses are known"
@@ -112,8 +106,8 @@ def objection(edited: Edited, finding: KernelFinding) -> str:
 
 def left(edited: Edited, finding: KernelFinding) -> bool:
     """Whether the line that a finding is of has conflicts after an edit."""
-    there = {(finding.places[0].where.file, at) for at in edited.lines(*_place(finding))}
-    return any(_place(one) in there for one in findings(edited.after))
+    there = edited.places(place_in(finding))
+    return any(place_in(one) in there for one in findings(edited.after))
 
 
 class Taken(NamedTuple):
@@ -130,7 +124,7 @@ class Taken(NamedTuple):
 
 def wavefronts(edited: Edited, finding: KernelFinding) -> Taken:
     """Those that the line of a finding takes, counted as the finding counts where both programs have that."""
-    file, line = _place(finding)
+    file, line = place_in(finding)
     was, now = (_counted(state) for state in (edited.before, edited.after))
     joined, all_ = (
         (_of_lines(was, file, [line], what), _of_lines(now, file, edited.lines(file, line), what))
@@ -164,7 +158,7 @@ def _used(edited: Edited) -> str:
             return "a read of shared memory would find other data, or the kernel does something else"
     was, now = _counted(edited.before), _counted(edited.after)
     for (file, line, what), count in was.items():
-        places = [(file, at, what) for at in edited.lines(file, line)]
+        places = [(*at, what) for at in edited.places((file, line))]
         found = next((now.pop(one) for one in places if one in now), 0)
         if found > count:
             return f"{short((file, line))} takes {found:,} {what} instead of {count:,}"
@@ -186,9 +180,5 @@ def _counted(state: State) -> Counter[tuple[str, int, str]]:
 
 def repaired(edited: Edited) -> list[KernelFinding]:
     """What had conflicts before an edit and has none after it."""
-    left = {_place(one) for one in findings(edited.after)}
-    return [
-        one
-        for one in findings(edited.before)
-        if left.isdisjoint((_place(one)[0], at) for at in edited.lines(*_place(one)))
-    ]
+    left = {place_in(one) for one in findings(edited.after)}
+    return [one for one in findings(edited.before) if left.isdisjoint(edited.places(place_in(one)))]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -19,7 +18,7 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.skipped import Statement, leaves, skippable, stays_in_block
-from layoutcheck.patching.state import BAD, Edited, Place, State
+from layoutcheck.patching.state import BAD, Edited, Place, State, instead, place_in
 from layoutcheck.sources.traced import KernelFinding, Trace
 from layoutcheck.syntax import spans
 
@@ -45,7 +44,7 @@ def _leaving(trace: Trace, of: Sequence[str]) -> list[KernelFinding]:
     found: dict[Place, KernelFinding] = {}
     for one in _bad(trace):
         if one.code == "LC204" and not one.evidence.keys().isdisjoint(of):
-            found.setdefault(_place(one), one)
+            found.setdefault(place_in(one), one)
     return list(found.values())
 
 
@@ -59,7 +58,7 @@ class Way(NamedTuple):
 
 def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterator[Way]:
     """Edits for a finding; first one that is for others of the `trace`, too."""
-    path, line = _place(finding)
+    path, line = place_in(finding)
     program = Program(texts)
     at = _statement(program.sources[path], line) if path in texts else None
     if at is None:
@@ -70,7 +69,7 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
         made = list(conditions(program, at, access, below))
         asked.setdefault(at.source.text_of(access), (access, made))
     every = sorted(asked.values(), key=lambda one: at.source.span_of(one[0]))
-    lines = [line, *(_place(one)[1] for one in findings(trace) if _place(one)[0] == path)]
+    lines = [line, *(place_in(one)[1] for one in findings(trace) if place_in(one)[0] == path)]
     yield from _skipping(program, at, lines, every[:1]) if _is_simple(at.node) else ()
     yield from _apart(at, every) if not writes else ()
     yield from _skipping(program, at, lines, every[1:]) if _is_simple(at.node) else ()
@@ -129,13 +128,12 @@ def _is_simple(statement: ast.stmt) -> bool:
 
 def objection(edited: Edited, finding: KernelFinding) -> str:
     """What is worse with an edit, of element accesses; "" where nothing is."""
-    there = set(_lines(edited, _place(finding)))
+    there = edited.places(place_in(finding))
     bad = [_bad(state.trace) for state in (edited.before, edited.after)]
-    if any(one.code == finding.code and _place(one) in there for one in bad[1]):
+    if any(one.code == finding.code and place_in(one) in there for one in bad[1]):
         return f"{finding.code} remains"
-    old, new = (Counter(one.code for one in some) for some in bad)
-    if new - old:
-        return f"{min(new - old)} is found instead"
+    if why := instead(*bad):
+        return why
     unknown = [
         sum(one.accesses - one.known for one in trace.elements)
         for trace in (edited.before.trace, edited.after.trace)
@@ -151,32 +149,22 @@ def unkept(edited: Edited, bare: State, finding: KernelFinding, edits: Candidate
     """
     block = edits[0]
     first, last = (edited.texts[block.path].count("\n", 0, at) + 1 for at in (block.start, block.end))
-    there = {one for line in range(first, last + 1) for one in _lines(edited, (block.path, line))}
-    if not any(_place(one) in there for one in findings(bare.trace)):
+    there = {one for line in range(first, last + 1) for one in edited.places((block.path, line))}
+    if not any(place_in(one) in there for one in findings(bare.trace)):
         return f"{finding.code} is not found of what it takes away"
     return edited.keeps(there, there, bare)
 
 
 def repaired(edited: Edited, leaving: Leaving = findings) -> list[KernelFinding]:
     """What was `leaving` something before an edit and is not after it."""
-    left = {_place(one) for one in leaving(edited.after.trace)}
-    return [one for one in leaving(edited.before.trace) if left.isdisjoint(_lines(edited, _place(one)))]
-
-
-def _lines(edited: Edited, place: Place) -> list[Place]:
-    """Where a line may be after an edit."""
-    return [(place[0], at) for at in edited.lines(*place)]
+    left = {place_in(one) for one in leaving(edited.after.trace)}
+    return [one for one in leaving(edited.before.trace) if left.isdisjoint(edited.places(place_in(one)))]
 
 
 def _bad(trace: Trace) -> list[KernelFinding]:
     """What is wrong with a trace's element accesses."""
     every = (one for report in trace.elements for one in report.findings)
     return [one for one in every if one.severity in BAD and one.places]
-
-
-def _place(finding: KernelFinding) -> Place:
-    where = finding.places[0].where
-    return where.file, where.line
 
 
 def _statement(source: Source, line: int) -> Statement | None:

@@ -118,21 +118,17 @@ def _copies(source: Source, letter: str) -> Iterator[tuple[str, Candidate]]:
         found = _COPY.fullmatch(name_of(call))
         if found is None:
             continue
-        start, end = source.span_of(call.func)
-        if letter and found[1] != letter:
-            new = source.text[start:end].replace(found[0], f"make_tiled_copy_{letter}")
-            title = f"make_tiled_copy_{letter} for {found[0]}"
-            yield title, (Edit(source.path, start, end, new),)
+        yield from of_others(source, call, letter)
         for product in sorted(products) if len(call.args) > 1 else ():
             if ast.unparse(call.args[1]) != product:
                 title = f"{found[0]} of {product}, which multiplies"
                 yield title, (rewritten(source, call.args[1], product),)
 
 
-def of_others(source: Source, call: ast.Call) -> Iterator[tuple[str, Candidate]]:
-    """The tiled copy of another operand."""
+def of_others(source: Source, call: ast.Call, letters: str = "ABC") -> Iterator[tuple[str, Candidate]]:
+    """The tiled copy of another operand, one of these."""
     found = _COPY.fullmatch(name_of(call))
-    for letter in "ABC" if found is not None else "":
+    for letter in letters if found is not None else "":
         if found is not None and letter != found[1]:
             _, end = source.span_of(call.func)
             title = f"make_tiled_copy_{letter} for {found[0]}"

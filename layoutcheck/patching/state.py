@@ -22,7 +22,15 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import cycles
 from layoutcheck.judge import judge_traced
 from layoutcheck.patching.repaired import lines
-from layoutcheck.sources.traced import Distinct, OperandReport, OrderReport, Trace, added, distinct
+from layoutcheck.sources.traced import (
+    Distinct,
+    KernelFinding,
+    OperandReport,
+    OrderReport,
+    Trace,
+    added,
+    distinct,
+)
 
 Place: TypeAlias = tuple[str, int]
 
@@ -34,6 +42,18 @@ _HALF_MORE = 1.5  # a copy that takes so many times the cycles is worse
 def place_of(one: Distinct) -> Place:
     """File and line."""
     return one.first.where.file, one.first.where.line
+
+
+def place_in(finding: KernelFinding) -> Place:
+    """File and line of its first place."""
+    where = finding.places[0].where
+    return where.file, where.line
+
+
+def instead(before: Iterable[KernelFinding], after: Iterable[KernelFinding]) -> str:
+    """Which code is found more often after an edit, in words; "" for none."""
+    old, new = (Counter(one.code for one in some) for some in (before, after))
+    return f"{min(new - old)} is found instead" if new - old else ""
 
 
 class State:
@@ -96,13 +116,17 @@ class Edited:
         """Where a line is after the edit, then the other lines that it may have become."""
         return moved(self.texts, self.changed, file, line)
 
+    def places(self, place: Place) -> list[Place]:
+        """Where a place is after the edit, then the others that it may have become."""
+        return [(place[0], at) for at in self.lines(*place)]
+
     def line(self, place: Place) -> Place:
         """Where a place is after the edit."""
-        return place[0], self.lines(*place)[0]
+        return self.places(place)[0]
 
     def there(self, place: Place) -> list[Place]:
         """Where the copies of a place are after the edit: where it is, else in the lines that it became."""
-        found = [(place[0], at) for at in self.lines(*place) if (place[0], at) in self.after.ranks]
+        found = [at for at in self.places(place) if at in self.after.ranks]
         return [self.line(place)] if self.line(place) in found else found
 
     def rank(self, place: Place) -> int | None:
