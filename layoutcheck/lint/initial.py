@@ -10,7 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -40,8 +40,6 @@ _LINE = 100
 _BOUND = re.compile(r"([<>]=?|[~=]=)\s*3\.([0-9]{1,3})")  # of `requires-python`
 _EXTRAS = ("test", "tests", "testing", "dev")
 _REQUIREMENTS = ("requirements.txt", "requirements-test.txt", "requirements-dev.txt")
-_MINUTES = 60  # of a job
-_CACHE = 'path: .layoutcheck_cache, key: "layoutcheck-${{ github.run_id }}-${{ github.run_attempt }}"'
 _TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
@@ -163,37 +161,19 @@ def _workflow(root: Path, packages: Sequence[str], torch: bool, requirement: str
         required = []
     required += [_editable(root, folder) for folder in packages]
     install += [f"      - run: pip install {' '.join([*required, 'pytest'])}"]
-    lines = [
-        "name: layoutcheck",
-        "on:",
-        "  push:",
-        f"    branches: [{_branch(root)}]",
-        "  pull_request:",
-        "permissions:",
-        "  contents: read",
-        "jobs:",
-        "  layoutcheck:  # needs no GPU: kernels are traced, and nothing is launched",
-        "    runs-on: ubuntu-latest",
-        f"    timeout-minutes: {_MINUTES}",
-        "    steps:",
-        "      - uses: actions/checkout@v4",
-        "      - uses: actions/setup-python@v5",
-        f'        with: {{python-version: "3.{_minor(root, packages)}"}}',
-        *install,
-        f'      - run: pip install "{requirement}"',
-        "      - uses: actions/cache/restore@v4  # programs whose imports did not change are not run again",
-        f"        with: {{{_CACHE}, restore-keys: layoutcheck-}}",
-        "      - run: >  # SIGTERM: what was seen until then is reported; the next job goes on",
-        f"          timeout --preserve-status {_MINUTES - 5}m",
-        "          layoutcheck ci --format github --html layoutcheck.html --junit layoutcheck.xml",
-        "      - uses: actions/cache/save@v4",
-        "        if: always()",
-        f"        with: {{{_CACHE}}}",
-        "      - uses: actions/upload-artifact@v4",
-        "        if: always()",
-        "        with: {name: layoutcheck, path: layoutcheck.*}",
-    ]
-    return Planned(WORKFLOW, "", "\n".join(lines) + "\n", "a job without a GPU")
+    words = {
+        "BRANCH": _branch(root),
+        "MINOR": str(_minor(root, packages)),
+        "INSTALL": "\n".join(install),
+        "REQUIREMENT": requirement,
+    }
+    return Planned(WORKFLOW, "", _filled("workflow.yml", words), "a job without a GPU")
+
+
+def _filled(name: str, words: Mapping[str, str]) -> str:
+    """A file beside this one, with words for what stands in it as @WORD."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return re.sub("@([A-Z]+)", lambda found: words[found[1]], text)
 
 
 def _packages(root: Path, below: Sequence[str], kernels: Sequence[str]) -> list[str]:
@@ -264,24 +244,13 @@ def _branch(root: Path) -> str:
 
 def _hooks(root: Path, requirement: str) -> Planned:
     file = root / HOOKS
-    hook = [
-        "  - repo: local",
-        "    hooks:",
-        "      - id: layoutcheck",
-        "        name: layoutcheck lint",
-        "        entry: layoutcheck lint --static --force-exclude",
-        "        language: python",
-        f"        additional_dependencies: [{json.dumps(requirement.replace('[dsl]', ''))}]",
-        "        types: [python]",
-        "        require_serial: true",
-    ]
+    needed = json.dumps(requirement.replace("[dsl]", ""))
+    hook = _filled("hook.yml", {"REQUIREMENT": needed})
     if file.exists():
         if b"layoutcheck" in text_of(file):
             return Planned(HOOKS, "", None, "it names layoutcheck already")
-        return Planned(HOOKS, "", None, "it exists; add under `repos:`\n" + "\n".join(hook))
-    return Planned(
-        HOOKS, "", "\n".join(["repos:", *hook]) + "\n", "a hook that reads source and runs nothing"
-    )
+        return Planned(HOOKS, "", None, f"it exists; add under `repos:`\n{hook}".rstrip("\n"))
+    return Planned(HOOKS, "", f"repos:\n{hook}", "a hook that reads source and runs nothing")
 
 
 def installed_from() -> str:
