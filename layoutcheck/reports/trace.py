@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from layoutcheck.check import Report
@@ -152,9 +150,7 @@ def meaning(failure: TraceFailure) -> str:
 
 def refusal(one: TraceFailure) -> Located:
     """What the compiler says of a kernel, at its line."""
-    where, told = one.where, _told(one)
-    path = Path(os.path.relpath(where.file)).as_posix() if where is not None and where.file else ""
-    place = (path, where.line, max(1, where.column)) if where is not None and path else ("", 0, 0)
+    told, place = _told(one), ("", 0, 0) if one.where is None else order.spot(one.where)
     return Located(told.code, "rejected", told.title, " ".join(told.parts), *place)
 
 
@@ -221,11 +217,9 @@ def located(judged: JudgedTrace) -> list[Located]:
     """What is wrong, once at its own line, with paths from where the run started."""
     found = [refusal(one) for one in judged.uncompiled]
     for one, report in judged.reports:
-        where = one.first.where
-        path = Path(os.path.relpath(where.file)).as_posix()
+        place = order.spot(one.first.where)
         for finding in report.findings if report is not None and report.verdict in SHOWN else ():
             if finding.severity in SHOWN:
-                place = (path, where.line, max(1, where.column))
                 said = (finding.code, finding.severity, finding.title, finding.message)
                 found.append(Located(*said, *place, evidence=finding.evidence))
     found += order.located(judged.trace.told)
