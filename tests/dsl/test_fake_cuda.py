@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import os
+import re
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from layoutcheck.dsl import fake_cuda
+from layoutcheck.dsl import fake_cuda, loaded
 from layoutcheck.dsl.called import MOST_FRUITLESS, MOST_MEASURED, Benchmarks, NotMeasured, only_calls
 from layoutcheck.dsl.loaded import Loaded, watch_loads
 
@@ -127,6 +129,42 @@ def test_allocations_have_addresses_and_host_memory_is_there() -> None:
     ):  # fmt: skip
         ctypes.memset(int(address), 7, 9)
         assert ctypes.string_at(int(address), 10) == bytes([7] * 9 + [0])
+
+
+@pytest.mark.parametrize(("content", "foreign"), [(b"\0kernel_cutlass_k_0", False), (b"other", True)])
+def test_what_ctypes_and_other_packages_give_the_driver_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, foreign: bool
+) -> None:
+    """`memcmp` stands for a function of the driver, called as such; it compares nothing here."""
+    (tmp_path / "image").write_bytes(content)
+    monkeypatch.setattr(loaded, "_LOADS", re.compile("memcmp|cuModuleLoad"))
+    monkeypatch.setattr(loaded, "_BY_NAME", "strlen")
+    cupy = ModuleType("cupy")
+    vars(cupy).update(RawModule=type("RawModule", (), {"__init__": lambda self, **named: None}))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    own, told = cupy.RawModule, list[Loaded]()
+    undo = watch_loads(told.append, lambda function: function)
+    library = ctypes.CDLL(None)
+    library.memcmp.restype = ctypes.c_long
+    kept = ctypes.create_string_buffer(content, len(content))
+    for image in (content, kept, ctypes.c_char_p(content)):
+        assert library.memcmp(None, image, ctypes.c_size_t(0)) == 0
+    assert (
+        library["memcmp"](None, None, ctypes.c_size_t(0)) == 0 == library.memcmp(None, ctypes.c_void_p(0), 0)
+    )
+    assert library.memcmp.restype is ctypes.c_long and library.strlen(b"cuModuleLoadData") == 16
+    assert library.strlen(b"kernel_cutlass_") == 15 and library.getpid() == os.getpid()
+    assert isinstance(cupy.RawModule(code=content), own) and cupy.RawModule(path=str(tmp_path / "image"))
+    names = [one.path.partition(" at ")[0] for one in told]
+    assert names == [*["memcmp"] * 4, "strlen", "cupy.RawModule", str(tmp_path / "image")]
+    assert [one.foreign for one in told] == [*[foreign] * 3, True, True, foreign, foreign]
+    assert all(f"{__file__}:" in one.path for one in told[:-1])
+    helper = "/v/lib/python3.12/site-packages/cuda/core/module.py"
+    exec(compile("load(None, b'', 0)", helper, "exec"), {"load": library.memcmp})
+    exec(compile("load(None, b'', 0)", "/lib/python3.12/json.py", "exec"), {"load": library.memcmp})
+    assert len(told) == 8 and f"{__file__}:" in told[-1].path
+    undo()
+    assert cupy.RawModule is own and ctypes.CDLL(None).memcmp(None, content, 0) == 0 and len(told) == 8
 
 
 @pytest.mark.parametrize("function", ["cuModuleLoadData", "cudaLibraryLoadFromFile"])
