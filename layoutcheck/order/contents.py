@@ -42,7 +42,7 @@ INPUT = frozenset(
 _AT_MBARRIERS = ("mbar_wait", "mbar_token", "mbar_arrive", "mbar_expect", "cp_arrive", "tc_commit")
 _MOST_SOURCES = 100  # places of the input that are told from one another
 _PASSES = 5  # a number that decides what is stored comes one pass later
-_WORD = 4  # bytes
+WORD = 4  # bytes
 _EACH = 1024  # what one element of the input is more than the one before
 
 
@@ -62,7 +62,7 @@ class Contents:
         """What a store of this pass sends."""
         for place, words in said(event, _threads(event, threads)):
             for i, word in enumerate(words):
-                self.now.setdefault(place + _WORD * i, []).append((word, event.based))
+                self.now.setdefault(place + WORD * i, []).append((word, event.based))
 
     def _sent(self, place: int, turn: int) -> tuple[int | None, Rests]:
         """What the load number `turn` of a word brings."""
@@ -90,26 +90,26 @@ class Contents:
                     sites.add(op)
                     for place, words in said(event, _threads(event, block.launch.threads)):
                         for i, word in enumerate(words):
-                            sent[place + _WORD * i].append((word, event.based))
+                            sent[place + WORD * i].append((word, event.based))
         return Contents(frozenset(sites), dict(sent))
 
     def receiver(self, op: Operation, machine: Machine, out: int) -> Callable[[Event], None]:
         """What a load from shared memory brings: called behind it, with its event."""
         kind, seen = parse_type(op.results[0].type), Counter[tuple[int, int]]()
-        count = kind.size_bytes // _WORD
+        count = kind.size_bytes // WORD
 
         def run(event: Event) -> None:
-            if kind.size_bytes % _WORD:
+            if kind.size_bytes % WORD:
                 return
             found = np.zeros((count, machine.launch.threads), np.int64)
             rests, once = set[tuple[str, str]](), dict[tuple[int, int], list[int]]()
             threads = _threads(event, machine.launch.threads)
             for thread in threads:
-                place = _place(event.number_of(0, thread))
+                place = place_of(event.number_of(0, thread))
                 key = thread // 32, place
                 if key not in once:
                     turn, seen[key] = seen[key], seen[key] + 1
-                    words = [self._sent(place + _WORD * i, turn) for i in range(count)]
+                    words = [self._sent(place + WORD * i, turn) for i in range(count)]
                     once[key] = [number for number, _ in words if number is not None]
                     if len(once[key]) < count:
                         return
@@ -153,8 +153,8 @@ class Words:
         for place, words in said(event, threads):
             for i, word in enumerate(words):
                 if event.meaning.kind != "read":
-                    self.stored[place + _WORD * i] = word
-                elif word is None or self.stored.get(place + _WORD * i) != word:
+                    self.stored[place + WORD * i] = word
+                elif word is None or self.stored.get(place + WORD * i) != word:
                     agree = False
         return agree
 
@@ -214,15 +214,15 @@ def stored(op: Operation, meaning: Meaning) -> list[SsaValue]:
 
 def words_of(size: int, values: Iterable[Value] = (), kinds: Iterable[str] = ()) -> tuple[Any, ...]:
     """The words of `size` bytes of integers of 32 or 64 bits; None for each where they are anything else."""
-    unknown, found = (None,) * max(1, size // _WORD), list[Any]()
+    unknown, found = (None,) * max(1, size // WORD), list[Any]()
     for value, text in zip(values, kinds, strict=True):
         kind = parse_type(text)
         bits = (kind.parts[0] if kind.kind == "vector" else kind).bits
-        if bits not in (8 * _WORD, 16 * _WORD) or text.startswith("!llvm.ptr"):
+        if bits not in (8 * WORD, 16 * WORD) or text.startswith("!llvm.ptr"):
             return unknown
         for one in flat(value):
-            found += [one] if bits == 8 * _WORD else [wrap(number(one), 8 * _WORD), number(one) >> 8 * _WORD]
-    return tuple(found) if len(found) * _WORD == size else unknown
+            found += [one] if bits == 8 * WORD else [wrap(number(one), 8 * WORD), number(one) >> 8 * WORD]
+    return tuple(found) if len(found) * WORD == size else unknown
 
 
 def said(event: Event, threads: Iterable[int]) -> Iterator[tuple[int, list[int | None]]]:
@@ -230,13 +230,13 @@ def said(event: Event, threads: Iterable[int]) -> Iterator[tuple[int, list[int |
     found: dict[int, list[int | None]] = {}
     for thread in threads:
         words = [int(word[thread]) if isinstance(word, np.ndarray) else word for word in event.words]
-        place = _place(event.number_of(0, thread))
+        place = place_of(event.number_of(0, thread))
         if found.setdefault(place, words) != words:
             found[place] = [None] * len(words)
     yield from found.items()
 
 
-def _place(address: int) -> int:
+def place_of(address: int) -> int:
     """Rank and offset of an address in shared memory, whatever window it is of."""
     return address & (spaces.GENERIC_SHARED - 1) if address < spaces.GLOBAL_STEP else address
 
@@ -245,7 +245,7 @@ def _places(event: Event, block: Watched) -> Iterator[int]:
     """The words that an event reaches."""
     threads = block.launch.threads
     for one in np.unique(event.numbers(0, threads)[_threads(event, threads)]).tolist():
-        yield from range(_place(one), _place(one) + max(_WORD, event.meaning.size), _WORD)
+        yield from range(place_of(one), place_of(one) + max(WORD, event.meaning.size), WORD)
 
 
 def _threads(event: Event, threads: int) -> list[int]:
@@ -260,7 +260,7 @@ def _joined(kind: Type, found: Any, threads: list[int]) -> Value:
     for row in found:
         own = row[threads]
         parts.append(int(own[0]) if bool((own == own[0]).all()) else row)
-    if kind.kind == "scalar" and kind.size_bytes == 2 * _WORD:
+    if kind.kind == "scalar" and kind.size_bytes == 2 * WORD:
         low, high = parts
-        return (low & 0xFFFFFFFF) + (high << 8 * _WORD)
+        return (low & 0xFFFFFFFF) + (high << 8 * WORD)
     return tuple(parts) if kind.kind == "vector" and kind.count > 1 else parts[0]

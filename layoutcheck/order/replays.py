@@ -1,6 +1,6 @@
 """`Replays`: what several replays of one kernel found, each problem told once.
 
-Runs that are alike find the same: `likeness` is what a replay goes by, as a digest. Problems of other sizes
+Runs that are alike find the same: `likeness` is what a replay goes by. Problems of other sizes
 often do the same within a block, as a loop is cut or ends by the same number.
 """
 
@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import itertools
 import marshal
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.order.contents import agree
+from layoutcheck.order.contents import WORD, agree, place_of
 from layoutcheck.order.crowded import crowded
 from layoutcheck.order.engine import Outcome, run
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules import rule_of
 from layoutcheck.order.runs import Run
 from layoutcheck.order.tell import Teller
-from layoutcheck.order.watched import Event, Watched
+from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import KernelFinding
 
@@ -64,7 +65,7 @@ class Replays:
         self.empty = False  # whether all integers are 0 in what is replayed
         self.when_empty: set[object] = set()  # the findings that are told of such runs only
         self.happened: set[tuple[object, ...]] = set()  # pairs that other numbers do not order, either
-        self.seen: set[object] = set()  # the `likeness` of runs of which all that is wrong has been told
+        self.seen = defaultdict[object, list[Likeness]](list)  # runs of which all has been told, by form
 
     def replay(
         self,
@@ -74,7 +75,7 @@ class Replays:
         alike: bool = True,
         others: Callable[[], Iterable[list[Watched]]] | None = None,
     ) -> bool:
-        """Run the warps of the blocks forwards and backwards; whether all that is found is told.
+        """Run the warps of the blocks forwards and backwards; whether that tells all of what is alike.
 
         Raises OutOfTime.
 
@@ -102,7 +103,8 @@ class Replays:
             self.unchecked |= {self.teller.fits(one) for one in apart}
             told = problems if others is None else self._again(problems, others, backwards)
             self.tell(told)
-            whole &= not apart and len(told) == len(problems) and not outcome.compared
+            whole &= not apart and len(told) == len(problems) and outcome.agree
+            whole &= not outcome.compared and not outcome.stopped
             self.unchecked |= _unchecked(outcome, blocks)
             if outcome.stopped == "time":
                 raise OutOfTime
@@ -119,7 +121,7 @@ class Replays:
         wrong = {one.pair for one in problems if rule_of(one.kind).severity == "wrong"}
         left = wrong - self.happened
         sure = [one for one in problems if one.pair not in left]
-        tried, alike = False, set[bytes]()
+        tried, alike = False, set[Likeness]()
         try:
             for blocks in others() if left else ():
                 like = likeness(blocks)
@@ -155,11 +157,14 @@ class Replays:
         self.met.update(event.meaning.op for block in run.blocks for event in block.events)
         others = partial(_kept, self._others(run), []) if run.first else None
         like = likeness(run.blocks)
-        told = itertools.product({False, run.empty}, {True, run.alike}, [like])  # what says as much of it
-        if not run.first and not self.seen.isdisjoint(told):
+        keys = itertools.product(
+            {False, run.empty}, {True, run.alike}, [like.form]
+        )  # what says as much of it
+        if not run.first and any(like.told_by(one) for key in keys for one in self.seen[key]):
+            self.unchecked |= {note for block in run.blocks for note in block.notes}
             return
         if self.replay(run.blocks, run.orders, run.longer if run.first else None, run.alike, others):
-            self.seen.add((run.empty, run.alike, like))
+            self.seen[run.empty, run.alike, like.form].append(like)
         if beside or not run.first:
             self.problem = before  # the kernel could be followed without
 
@@ -274,25 +279,60 @@ def _unchecked(outcome: Outcome, blocks: list[Watched]) -> set[str]:
     return found
 
 
+def _known_words(event: Event, threads: int) -> Iterator[bytes]:
+    """The words that an event stores or is taken to load, of each of its threads, after their places."""
+    lanes = lanes_of(event, threads)
+    for i, word in enumerate(event.words):
+        if word is not None:
+            at = np.array([place_of(one) + WORD * i for one in event.numbers(0, threads)[lanes].tolist()])
+            yield np.stack((at, for_all(word, threads)[lanes]), axis=1).astype(np.int64).tobytes()
+
+
 _ORDINARY = ("read", "write", "atomic")
 
 
-def likeness(blocks: list[Watched]) -> bytes:
+class Likeness(NamedTuple):
+    """What a replay goes by. Of `words` in memory, after their places, that is only which ones are equal.
+
+    `cut` says what of the blocks is not followed to its end, "" if all is.
+    """
+
+    form: bytes
+    words: bytes
+    cut: str
+
+    def told_by(self, other: Likeness) -> bool:
+        """Whether nothing more can be wrong than in another run, if all its loads bring what was stored."""
+        if self.form != other.form or other.cut not in ("", self.cut) or len(self.words) != len(other.words):
+            return False
+        (places, was), (_, now) = (_words_at(one.words) for one in (other, self))
+        order = np.lexsort((was, places))  # what was equal at one place still is
+        same = (np.diff(places[order]) == 0) & (np.diff(was[order]) == 0)
+        return not (same & (np.diff(now[order]) != 0)).any()
+
+
+def _words_at(words: bytes) -> Any:
+    return np.frombuffer(words, np.int64).reshape(-1, 2).T
+
+
+def likeness(blocks: list[Watched]) -> Likeness:
     """Of the blocks of a cluster; where no warps meet in global memory, without ordinary accesses of it."""
-    found = blake2b(digest_size=16)
+    found, words, cut = blake2b(digest_size=16), list[bytes](), list[Any]()
     for block in blocks:
         crowd = crowded(block)
         apart = not crowd.cells.size and not crowd.unsure and all(one.bulk is None for one in block.events)
         launch, arrays = block.launch, dict[int, bytes]()
         ends = sorted((op.start, turns) for op, turns in block.cut)
-        how = launch.threads, launch.rank, block.token, block.shared_bytes, block.complete, block.guessed
-        found.update(repr((how, block.notes, ends)).encode())
+        cut += [(block.complete, ends)] if ends or not block.complete else []
+        how = launch.threads, launch.rank, block.token, block.shared_bytes, block.guessed
+        found.update(repr(how).encode())
         for event in block.events:
             far = apart and event.meaning.space == "gmem" and event.meaning.kind in _ORDINARY
             if not far or _more(event):
                 values = () if far else event.values
                 found.update(marshal.dumps(tuple(_marks(event, values, block, arrays)), 2))
-    return found.digest()
+                words += () if far else _known_words(event, launch.threads)
+    return Likeness(found.digest(), b"".join(words), repr(cut) if cut else "")
 
 
 def _more(event: Event) -> bool:
@@ -308,7 +348,8 @@ def _marks(event: Event, values: Sequence[Number], block: Watched, arrays: dict[
     yield event.doubt, event.guarded, event.gathers, event.guess
     yield block.box_bytes(event) if not meaning.size else 0
     values = values[:1] if meaning.kind == "cp_async" else values
-    for value in (*values, *event.words, event.mask):
+    yield [word is None for word in event.words]
+    for value in (*values, event.mask):
         if isinstance(value, np.ndarray):
             if id(value) not in arrays:  # the events of a block share many
                 arrays[id(value)] = blake2b(value.tobytes(), digest_size=16).digest()

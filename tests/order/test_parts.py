@@ -19,7 +19,7 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import run
 from layoutcheck.order.events import kernels, line_up
 from layoutcheck.order.meaning import Meaning
-from layoutcheck.order.replays import likeness
+from layoutcheck.order.replays import Likeness, likeness
 from layoutcheck.order.runs import Cluster, Run, left_over, runs
 from layoutcheck.order.trips import left_out, outline, turning
 from layoutcheck.order.watched import Event, Watched
@@ -66,6 +66,23 @@ def test_blocks_that_do_the_same_are_alike() -> None:
         found.append(likeness([replace(changed, events=[marked, changed.events[1]])]))
     found += [likeness([replace(changed, token=1)]), likeness([replace(changed, complete=False)])]
     assert len({one, *found}) == len(found) + 1
+
+
+def test_a_run_with_other_words_and_cut_loops_tells_no_more_than_one_in_which_fewer_are_equal() -> None:
+    steps = [("write", "write", 0), ("write", "more", 4), ("read", "read", 0), ("read", "again", 4)]
+
+    def likened(*words: Any, **changed: Any) -> Likeness:
+        block = events(*steps)
+        block.events = [replace(e, words=(w,)) for e, w in zip(block.events, words, strict=True)]
+        return likeness([replace(block, **changed)])
+
+    usual, ended = likened(5, 6, 5, 6), {"cut": frozenset([(OPS["read"], (0,))])}
+    told = [(7, 8, 7, 8), (9, 9, 9, 9), (6, 5, 6, 5), (5, 6, np.full(32, 5), 6)]
+    assert all(likened(*one).told_by(usual) for one in told)
+    untold = [(5, 6, 7, 6), (5, 6, LANES, 6), (None, 6, 5, 6)]
+    assert not any(likened(*one).told_by(usual) for one in untold)
+    assert usual.told_by(likened(9, 9, 9, 9)) and not usual.told_by(likened(5, 6, 7, 6)._replace(form=b""))
+    assert likened(5, 6, 5, 6, **ended).told_by(usual) and not usual.told_by(likened(5, 6, 5, 6, **ended))
 
 
 def test_global_memory_counts_for_likeness_only_where_warps_meet_there() -> None:
