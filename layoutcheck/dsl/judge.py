@@ -7,6 +7,7 @@ It is given what there is to look at, then one `Task` after another, through the
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import resource
 import sys
@@ -28,6 +29,7 @@ def main(descriptor: int, folder: str) -> None:
     limit_memory()
     with Connection(descriptor) as pipe, contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         copies, order, products = pipe.recv()
+        gc.freeze()  # what is imported by now, which no collection need look through
         with Lowering(copies=copies, order=order, products=products) as lowering:
             while True:
                 pipe.send(look(lowering, pipe.recv()))
