@@ -254,8 +254,16 @@ def _hooks(root: Path, requirement: str) -> Planned:
 
 
 def installed_from() -> str:
-    """What pip installs to have this layoutcheck, with its DSL: a commit, also of a clone, or a version."""
-    found = metadata.distribution("layoutcheck")
+    """What pip installs to have this layoutcheck, with its DSL: a commit, also of a clone, or a version.
+
+    Raises InputError where it is a folder that nobody else can reach.
+    """
+    try:
+        found = metadata.distribution("layoutcheck")
+    except metadata.PackageNotFoundError:  # its source is on Python's path
+        if clone := _clone(str(Path(__file__).parents[2])):
+            return f"layoutcheck[dsl] @ git+{clone}"
+        raise InputError("layoutcheck is not installed here", expected="--requirement") from None
     origin = json.loads(found.read_text("direct_url.json") or "{}")
     url = origin.get("url", "")
     if "vcs_info" in origin:

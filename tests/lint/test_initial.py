@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from layoutcheck.cli import run
+from layoutcheck.lint import initial
 from layoutcheck.lint.initial import _clone, _minor
 from layoutcheck.settings import find, read
 
@@ -233,6 +235,22 @@ def test_a_clone_is_installed_from_where_it_came(tmp_path: Path, remote: str, fo
     commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
     assert _clone(str(tmp_path)) == (f"{found}{commit}" if found else "")
     assert _clone(str(tmp_path / "gone")) == ""
+
+
+def test_a_source_on_the_path_is_no_distribution(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "distribution", missing)
+    monkeypatch.setattr(initial, "_clone", {str(Path(initial.__file__).parents[2]): "https://a/b@c"}.get)
+    assert (
+        run(["init", "--dry-run"]) == 0 and "layoutcheck[dsl] @ git+https://a/b@c" in capsys.readouterr().out
+    )
+    monkeypatch.setattr(initial, "_clone", lambda folder: "")
+    assert run(["init", "--dry-run"]) == 2 and "expected --requirement" in capsys.readouterr().err
+    assert run(["init", "--dry-run", "--requirement", "layoutcheck==9"]) == 0
 
 
 def test_the_branch_is_the_first_of_origin(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
