@@ -40,9 +40,18 @@ class NewerDsl(UserWarning):
 
 def installed() -> str:
     """The installed DSL's version, "" where there is none; the DSL is not imported."""
+    return _of("nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-base")
+
+
+def own() -> str:
+    """layoutcheck's own version; where it is not installed, and its source is on Python's path, that."""
+    return _of("layoutcheck") or "from source"
+
+
+def _of(*names: str) -> str:
     from importlib import metadata  # slow to import, and not needed by most who import this module
 
-    for name in ("nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-base"):
+    for name in names:
         with contextlib.suppress(metadata.PackageNotFoundError):
             return metadata.version(name)
     return ""

@@ -14,6 +14,7 @@ from docs.schemas.reports import schema
 from layoutcheck import versions
 from layoutcheck.cli import run
 from layoutcheck.dsl.collect import Collector
+from layoutcheck.reports import sarif
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,6 +32,19 @@ def test_a_newer_dsl_is_told_once(version: str, newer: bool, monkeypatch: pytest
         versions.warn_once(version)
     assert [one.category for one in said] == [versions.NewerDsl] * newer
     assert all(version in str(one.message) and versions.MODELLED in str(one.message) for one in said)
+
+
+def test_a_source_that_is_not_installed_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    driver = sarif.log([])["runs"][0]["tool"]["driver"]
+    assert driver["version"] == metadata.version("layoutcheck")
+    monkeypatch.setattr(metadata, "version", missing)
+    assert sarif.log([])["runs"][0]["tool"]["driver"] == {**driver, "version": "from source"}
+    assert run(["--version"]) == 0 and capsys.readouterr().out.startswith("layoutcheck from source (models")
 
 
 def test_a_trace_of_a_newer_dsl_is_read_and_noted() -> None:

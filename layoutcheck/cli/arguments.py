@@ -152,13 +152,11 @@ def group(commands: Mapping[str, tuple[Command, str]], text: str) -> typer.Typer
 def _print_version(asked: bool) -> None:
     """`--version`."""
     if asked:
-        from importlib import metadata
-
         import typer
 
-        from layoutcheck.versions import MODELLED
+        from layoutcheck.versions import MODELLED, own
 
-        sys.stdout.write(f"layoutcheck {metadata.version('layoutcheck')} (models CuTe DSL {MODELLED})\n")
+        sys.stdout.write(f"layoutcheck {own()} (models CuTe DSL {MODELLED})\n")
         raise typer.Exit
 
 

@@ -14,7 +14,6 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -35,6 +34,7 @@ from layoutcheck.lint.fixing import proven
 from layoutcheck.lint.notebook import without_magics
 from layoutcheck.regular import source_lines
 from layoutcheck.settings import Settings, find
+from layoutcheck.versions import own
 
 TRACE, REPAIR = "layoutcheck.trace", "layoutcheck.repair"
 _PAUSE_SECONDS = 0.005
@@ -49,8 +49,7 @@ class Server(LanguageServer):
     """Open documents, what was read of them, and the last trace of each file."""
 
     def __init__(self, watched: str | None = None) -> None:
-        version = metadata.version("layoutcheck")
-        super().__init__("layoutcheck", version, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
+        super().__init__("layoutcheck", own(), text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
         self.watched = str(Path(watched).resolve()) if watched else None
         self.traced: dict[str, Lines] = {}  # by path
         self.scripts: dict[str, frozenset[str]] = {}  # a traced script -> the files that it imported

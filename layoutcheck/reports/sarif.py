@@ -7,7 +7,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +14,7 @@ from layoutcheck import rulebook
 from layoutcheck.reports.located import LEVELS, Located, of_outcomes
 from layoutcheck.reports.outcome import Outcome
 from layoutcheck.reports.style import Style
+from layoutcheck.versions import own
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -35,7 +35,7 @@ def log(found: Sequence[Located]) -> dict[str, Any]:
     seen: Counter[tuple[str, str, str]] = Counter()
     driver = {
         "name": "layoutcheck",
-        "version": metadata.version("layoutcheck"),
+        "version": own(),
         "rules": [_rule(code) for code in codes],
     }
     run = {
