@@ -52,7 +52,8 @@ def unused(
             twin = next((m for m in silent(file.path).marks if m.line == mark.line), mark)
             used = mark.used | twin.used
             sites = [s for s in file.reading.sites if not set(mark.lines).isdisjoint((s.line, s.end_line))]
-            traced = any((file.path, n) in reached for s in sites for n in range(s.line, s.end_line + 1))
+            lines = {*mark.lines, *(n for s in sites for n in range(s.line, s.end_line + 1))}
+            traced = any((file.path, n) in reached for n in lines)  # also accesses that are no copies
             codes = [
                 code for code in mark.codes if code not in used and (code.startswith(_BY_SOURCE) or traced)
             ]

@@ -14,9 +14,12 @@ from layoutcheck import settings
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.lint.analyse import analyse, sites
+from layoutcheck.lint.files import File
+from layoutcheck.lint.leftovers import unused
 from layoutcheck.lint.run import _never_built, lint
 from layoutcheck.lint.shadowed import with_shadowed
 from layoutcheck.lint.source import Source
+from layoutcheck.lint.suppressions import Suppressions
 from layoutcheck.sources.traced import Trace
 
 ROOT = Path(__file__).parents[2]
@@ -445,6 +448,15 @@ def test_a_comment_that_nothing_needs_any_more_is_a_note(repo, capsys):
             (5, "note", "no finding here has LC266"),
             (7, "note", "no rule of lint has LC88, LC999"),
         ]
+
+
+@pytest.mark.parametrize("line", ["tile[i] = row[i]", "cute.copy(tile, row)"])
+@pytest.mark.parametrize(("at", "told"), [(2, True), (3, False)])
+def test_a_comment_on_a_traced_access_is_told_like_one_on_a_copy(line, at, told):
+    text = f"from cutlass import cute\n{line}  # layoutcheck: ignore[LC301]\n"
+    read = [File("a.py", analyse(text.encode(), "a.py"))]
+    found = unused(read, lambda _: Suppressions(text), {("a.py", at): "legal"})
+    assert [(f.code, f.line, f.title) for f in found] == [("LC916", 2, "no finding here has LC301")] * told
 
 
 def test_a_renamed_file_keeps_its_baseline(repo, capsys):
