@@ -30,6 +30,7 @@ def main(descriptor: int, folder: str) -> None:
     with Connection(descriptor) as pipe, contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         copies, order, products = pipe.recv()
         gc.freeze()  # what is imported by now, which no collection need look through
+        gc.set_threshold(50_000)  # as in the process that started it
         with Lowering(copies=copies, order=order, products=products) as lowering:
             while True:
                 pipe.send(look(lowering, pipe.recv()))

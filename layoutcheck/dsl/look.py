@@ -9,10 +9,8 @@ to other processes, and gets answers back.
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from layoutcheck.dsl.lowered.refusals import Refusal
@@ -24,7 +22,6 @@ from layoutcheck.sources.traced_module import TracedModule
 # The parts: copies, elements, products and refusals; and what is left.
 ADDRESSES, ORDER = "addresses", "order"
 _MOST_WORDS = 200
-_MANY_OBJECTS = 200_000  # made since, without those that are gone: looking through them takes 0.1 s
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +62,7 @@ def look(lowering: Lowering | None, task: Task) -> Answer:
     """Do it. What goes wrong in it is the answer's."""
     start = time.monotonic()
     try:
-        with _seldom_collected():
-            found = _addresses(lowering, task) if task.part == ADDRESSES else _order(lowering, task)
+        found = _addresses(lowering, task) if task.part == ADDRESSES else _order(lowering, task)
     except MemoryError:
         found = Answer(task.number, task.part, broken="there is not enough memory for it")
     except Exception as error:
@@ -75,20 +71,6 @@ def look(lowering: Lowering | None, task: Task) -> Answer:
     if lowering is not None:
         lowering.recover()
     return replace(found, seconds=time.monotonic() - start)
-
-
-@contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Garbage is looked for at the end, if there may be much: what is made before lives as long, mostly."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-        if gc.get_count()[0] > _MANY_OBJECTS:
-            gc.collect()
 
 
 def _addresses(lowering: Lowering | None, task: Task) -> Answer:
