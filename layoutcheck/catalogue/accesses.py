@@ -1,4 +1,4 @@
-"""What a layout or a pitch in a text makes of its accesses: wavefronts, addresses of vectors, operands of tensor cores."""
+"""What a layout or an index in a text makes of its accesses to shared memory: wavefronts, operands of tensor cores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from layoutcheck.algebra import Layout, cosize, parse_any_layout
 from layoutcheck.algebra.image import image
 from layoutcheck.algebra.modes import leaves
-from layoutcheck.catalogue.figures import TYPES, VECTOR, pitch, sentences
+from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.catalogue.symptoms import placed
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, most_shared, numbers
@@ -21,12 +21,12 @@ _OF_BANKS = re.compile(r"(?i)\bbank[- ]?conflict|\bwavefronts?\b")
 _TYPED = re.compile(
     rf"(?i)\b(?:torch\.|cutlass\.|cute\.)?(?P<type>{'|'.join(TYPES)}|float|half|halfs|halves|floats)(?:_t)?\b"
 )
-_ALSO = {"float": "fp32", "halve": "half", "byte": "int8"}
-_PITCH = re.compile(
-    r"(?i)\b(?:pad(?:s|ded|ding)?\b[^.;]{0,60}?\bto|(?:pitch|rows?|(?:row|smem|shared(?: memory)?) stride|leading dimension)(?: (?:of|is|are|to|has|have))+) (?P<count>[0-9]{1,5}) (?P<type>halfs|halves|floats|bf16s?|fp16s?|fp32s?|bytes)\b(?! (?:of|in|for|from|between) )"
+_ALSO = {"float": "fp32", "halve": "half", "byte": "int8", "__half": "half", "__nv_bfloat16": "bf16", "int": "fp32", "char": "int8", "int32_t": "fp32", "uint32_t": "fp32", "uint16_t": "half", "uint8_t": "int8", "int8_t": "int8"}  # fmt: skip
+_ARRAY = re.compile(
+    r"(?:__shared__|\bshared\b)(?: alignas\([0-9]+\)| __align__\([0-9]+\))? (?P<type>float|half|__half|int|__nv_bfloat16|char|uint8_t|int8_t|uint16_t|uint32_t|int32_t) (?P<name>[A-Za-z_]\w*) ?\["
 )
-_OF_VECTORS = re.compile(
-    r"(?i)\b(?:ld|st)matrix|\bLDSM\b|128[- ]?bit|16[- ]?bytes?\b|\buint128|\bfloat4\b|vectori[sz]|cp\.async"
+_INDEXED = re.compile(
+    r"\b(?P<name>[A-Za-z_]\w*)\[ ?(?:threadIdx\.x|tid\w*|lane\w*|idx|tx|t) ?\* ?(?P<stride>[0-9]{1,4}) ?\]"
 )
 _MATRIX = re.compile(
     r"(?i)\b(?P<way>ld|st)matrix(?:\.sync\.aligned\.m8n8)?(?:\.x(?P<count>[124]))?(?P<trans>\.trans)?"
@@ -55,8 +55,8 @@ _SIDES = 2  # M or N, and K
 
 
 def told(folded: str) -> tuple[str, ...]:
-    """What the text's layouts cost in banks, where it is about them; what its pitch is no multiple of, where it is about vectors."""
-    return (*_banks(folded), *_pitches(folded), *_operands(folded))
+    """What the text's layouts cost in banks, where it is about them; of which unit they are operands."""
+    return (*_banks(folded), *_strided(folded), *_operands(folded))
 
 
 def _banks(folded: str) -> Iterator[str]:
@@ -77,6 +77,26 @@ def _banks(folded: str) -> Iterator[str]:
         told = [_along(at, extent, stride, bits) for at, extent, stride in _modes(layout)]
         if told:
             yield f"{text} in elements of {bits // 8} B: {'; '.join(told)}; one a lane, without a swizzle (LC301)"
+
+
+def _strided(folded: str) -> Iterator[str]:
+    """The wavefronts of a shared array that each lane indexes by a multiple of its own number."""
+    arrays = {one["name"]: _bits(one["type"]) for one in _ARRAY.finditer(folded)}
+    for one in _INDEXED.finditer(folded) if _OF_BANKS.search(folded) else ():
+        bits, stride = arrays.get(one["name"], 0), int(one["stride"])
+        if bits < 8 or stride < 2:
+            continue
+        ways = _ways(WARP, stride, bits)
+        free = stride + 1 - stride % 2
+        yield (
+            f"{one[0]} of elements of {bits // 8} B: neighbouring lanes lie {stride} elements apart, and {WARP} lanes take {ways} wavefronts, {ways}-way"
+            + (
+                f": ncu counts {ways - 1} conflicts for each such access of a warp; a stride of {free} has none (LC301)"
+                if ways > 1
+                else ", without a conflict"
+            )
+        )
+        return
 
 
 def _swizzle(folded: str, text: str) -> str:
@@ -196,20 +216,6 @@ def _wavefronts(places: list[int], bits: int) -> int:
     """The wavefronts of lanes at these elements; the others of the warp are off."""
     addresses = [place * bits // 8 for place in places] + [None] * (WARP - len(places))
     return shared_wavefronts(addresses, min(bits, 32)).wavefronts
-
-
-def _pitches(folded: str) -> Iterator[str]:
-    """That rows of a pitch begin at addresses which no 16-byte vector may have."""
-    said = next((one for one in sentences(folded) if _PITCH.search(one) and _OF_VECTORS.search(one)), "")
-    found = _PITCH.search(said)
-    if found is None:
-        return
-    row, shared, fits = pitch(int(found["count"]), _bits(found["type"]))
-    if row and shared < VECTOR:
-        yield (
-            f"a pitch of {found['count']} {found['type']} is {row} B, a multiple of {shared} alone: the second row begins {row % VECTOR} B behind a multiple of {VECTOR}, "
-            f"and ldmatrix or any access of {VECTOR} B faults there; the next pitch that fits is {fits}"
-        )
 
 
 def _bits(name: str) -> int:

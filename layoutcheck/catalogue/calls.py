@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from layoutcheck import algebra
-from layoutcheck.algebra import Layout, parse_layout, parse_tile, parse_tree
+from layoutcheck.algebra import Layout, parse_any_layout, parse_layout, parse_tile, parse_tree
 from layoutcheck.algebra.notation import print_tile
 from layoutcheck.brackets import closing, split
 from layoutcheck.errors import InputError
@@ -44,6 +44,7 @@ _READ: dict[str, tuple[Callable[[str], Any], ...]] = {
     ),
     "complement": (parse_layout, parse_tree),
     "crd2idx": (parse_tree, parse_layout),
+    "tile_to_shape": (parse_any_layout, parse_tree),
     **dict.fromkeys(("coalesce", "right_inverse", "left_inverse", "cosize", "size"), (parse_layout,)),
 }
 CALL = re.compile(rf"\b(?:cute(?:\.|::))?(?P<name>{'|'.join(_READ)}) ?(?=\()")

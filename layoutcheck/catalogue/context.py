@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import re
 
-from layoutcheck.algebra import composition, parse_layout
+from layoutcheck.algebra import composition, parse_layout, parse_tree, tile_to_shape
 from layoutcheck.catalogue import cpp_types, devices, guards, results
 from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import WARP
 
 _COMPOSITION = re.compile(
     r"composition_impl\([^\[]{0,400}\[with LShape=(?P<shape>.{1,600}?), LStride=(?P<stride>.{1,600}?), RShape=(?P<by>.{1,200}?), RStride=(?P<step>.{1,200}?)\]"
+)
+_TILE_TO_SHAPE = re.compile(
+    r"tile_to_shape\([^\[]{0,400}\[with .{0,200}?\bLayout<(?P<shape>(?:cute::)?tuple<.{1,200}?>), (?P<stride>(?:cute::)?tuple<.{1,200}?>)>(?:,|, )? ?TrgShape=(?P<target>.{1,200}?)(?:, \w+=|\])"
 )
 _TILE_N = re.compile(r"(?i)\b(?:tile_?n|bn|block_?n)\b ?[=:] ?(?P<n>[0-9]{1,6})\b")
 _REFUSED = re.compile(
@@ -27,6 +31,11 @@ _DISTANCE = re.compile(
 _MISALIGNED = re.compile(
     r"Invalid __\w+__ \S+ of size (?P<size>[0-9]{1,3})\b(?:(?!Invalid __).){0,600}?(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]{1,16}) is misaligned"
 )
+# "by thread (3,0,0) in block (1,0,0)", "Write Thread (24, 0, 0)", cuda-gdb's "block (0,0,0), thread (0,6,0)".
+_THREAD = re.compile(
+    r"(?:block \((?P<before>[0-9, ]+)\), )?(?P<way>Read |Write )?[Tt]hread \((?P<thread>[0-9]+, ?[0-9]+, ?[0-9]+)\)(?: in block \((?P<block>[0-9, ]+)\))?"
+)
+_BLOCK = re.compile(r"<<<\([0-9, ]+\), ?\((?P<x>[0-9]+), ?(?P<y>[0-9]+), ?[0-9]+\)>>>")
 _TRIGGERED = re.compile(
     r"triggered at PC 0x[0-9a-f]+ +(?:in |\()?(?:void )?(?P<kernel>(?!for\b|The\b|Thread\b)[a-z_][\w:]{3,100})\b"
 )
@@ -96,6 +105,7 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
             *asked(folded),
             *distance(folded),
             *misaligned(folded),
+            *threads(folded),
             *(
                 ()
                 if name not in devices.INVALID
@@ -105,7 +115,7 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
     if name == "elsewhere.build":
         return _exit(folded)
     if name.startswith("cpp."):
-        return (*_composed(folded), *(_vector(folded, known) if name in _VECTOR else ()))
+        return (*_composed(folded), *_tiled(folded), *(_vector(folded, known) if name in _VECTOR else ()))
     return ()
 
 
@@ -125,8 +135,46 @@ def distance(folded: str) -> tuple[str, ...]:
     away, size, width = (int(found[name].replace(",", "")) for name in ("away", "size", "width"))
     # The first byte behind an allocation is 1 byte after it.
     index = (away - 1 + (size if found["side"] == "after" else 0)) // width
-    where = f"at index {index} of its {size // width}" if found["side"] == "after" else f"{away} B before it"
+    where = (
+        f"at index {index} of its {size // width}"
+        if found["side"] == "after"
+        else f"{away} B before it, at index {-(-away // width) * -1}: an index that is negative (-1 for none, a product that wrapped, an offset taken off)"
+    )
     return (f"of elements of {width} B the access is {where}, in an allocation of {size:,} B",)
+
+
+def threads(folded: str) -> tuple[str, ...]:
+    """Which threads and blocks a tool names: the warps of two that race, the lane of one that faults, what many have in common.
+
+    Without the extents of the block its threads are in a line where no thread of the text has y or z.
+    """
+    launch = _BLOCK.search(folded)
+    extents = (int(launch["x"]), int(launch["y"])) if launch else (0, 0)
+    every = list(_THREAD.finditer(folded))
+    places = [tuple(map(int, one["thread"].split(","))) for one in every]
+    if not places or (launch is None and any(y or z for _, y, z in places)):
+        return ()
+    lines = [x + extents[0] * (y + extents[1] * z) for x, y, z in places]
+    warps = [line // WARP for line in lines]
+    ways = [(one["way"] or "").strip().lower() for one in every]
+    if all(ways[:2]) and len(every) > 1 and lines[0] != lines[1]:
+        return (_racing(lines, warps, ways),)
+    blocks = sorted({one["block"] or one["before"] for one in every} - {None})
+    if len(set(lines)) == 1:
+        of = f" of block ({blocks[0]})" if len(blocks) == 1 else f" of {len(blocks)} blocks" if blocks else ""
+        return (f"thread {lines[0]}{of} does it: lane {lines[0] % WARP} of warp {warps[0]}",)
+    whose = f"block ({blocks[0]}) alone" if len(blocks) == 1 else f"{len(blocks)} blocks"
+    return (
+        f"{len(set(lines))} threads do it, {min(lines)} to {max(lines)} (warps {min(warps)} to {max(warps)}), of {whose}: the condition that lets them in is the one to look at",
+    )
+
+
+def _racing(lines: list[int], warps: list[int], ways: list[str]) -> str:
+    """What orders the two accesses of a race: a barrier of the warp, or one of the block."""
+    pair = f"thread {lines[0]} ({ways[0]}) and thread {lines[1]} ({ways[1]})"
+    if warps[0] == warps[1]:
+        return f"{pair} are lanes {lines[0] % WARP} and {lines[1] % WARP} of one warp, {warps[0]}: __syncwarp() between the two lines orders them"
+    return f"{pair} are of two warps, {warps[0]} and {warps[1]}: __syncwarp() does not order them; it takes __syncthreads(), a named barrier or an mbarrier between the two lines"
 
 
 def misaligned(folded: str) -> tuple[str, ...]:
@@ -198,6 +246,19 @@ def _composed(folded: str) -> tuple[str, ...]:
             composition(parse_layout(left), parse_layout(right))
         except InputError as error:
             return (f"composition({left}, {right}) has no result: {error.message}",)
+    return ()
+
+
+def _tiled(folded: str) -> tuple[str, ...]:
+    """In which mode the block of a tile_to_shape that the instantiations print does not divide the shape."""
+    for found in _TILE_TO_SHAPE.finditer(folded):
+        shape, stride, target = (cpp_types.printed(found[name]) for name in ("shape", "stride", "target"))
+        if not (shape and stride and target):
+            continue
+        try:
+            tile_to_shape(parse_layout(f"{shape}:{stride}"), parse_tree(target))
+        except InputError as error:
+            return (error.message,)
     return ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from layoutcheck.catalogue.figures import TYPES, sentences
+from layoutcheck.catalogue.figures import sentences
 from layoutcheck.machine import arch
 
 _SHAPE = re.compile(r"[\[(]([0-9]{1,9}(?:, ?[0-9]{1,9}){1,5})[\])]")
@@ -28,11 +28,6 @@ _CAPABILITY = re.compile(
 _DEVICE = re.compile(
     r"(?<=NVIDIA )[TLA][0-9]{1,2}\b|(?<=Tesla )[TLA][0-9]{1,2}\b|(?<= on )[TL]4\b|(?<= on a )[TL]4\b|\b(?:[KMPVATHBL][0-9]{2,3}0?S?|GB?[0-9]{2,3}|(?:RTX )?[2345]0[6-9]0(?:(?= ?Ti)|\b)|RTX PRO [0-9]{4}|Jetson \w+)\b"
 )
-_TILE = re.compile(
-    r"\b(64|128|192|256) ?[x,] ?(8|16|32|64|96|128|160|192|224|256) ?[x,] ?(16|32|64|128|256)\b"
-)
-_STAGES = re.compile(r"(?i)\b(?:num_?|k)?stages? ?[=:]? ?([0-9]{1,2})\b|\b([0-9]{1,2})[- ]stages?\b")
-_TYPE = re.compile(rf"(?i)\b(?:{'|'.join(TYPES)})")
 _ARCH = re.compile(r"(?i)\bsm_?([0-9]{2,3})")
 _FIRST_OF_A = 90  # whose targets have the suffix a
 _FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
@@ -67,25 +62,6 @@ def sizes(said: str) -> tuple[str, ...]:
     """The excess of shared memory, where a message has two sizes: what is asked for and what there is."""
     found = sorted({int(one) for one in _SIZE.findall(said)})
     return (excess(found[1], found[0]),) if len(found) == 2 and found[0] > _LEAST_SHARED else ()
-
-
-def staged(folded: str) -> tuple[str, ...]:
-    """What the stages of a GEMM's tile come to that the text names with its type and GPU, where they are more than a block has."""
-    tile, typed, most = _TILE.search(folded), _TYPE.search(folded), room(folded)
-    if not (tile and typed and most):
-        return ()
-    m, n, k = map(int, tile.groups())
-    each = (m + n) * k * TYPES[typed[0].lower()][0] // 8
-    over = [one for one in sorted(stages(folded)) if one * each > most]
-    return tuple(
-        f"{one} stages of A and B, ({m} + {n}) x {k} elements of {typed[0]}, are {one * each:,} B, above the {most:,} B of a block: {most // each} fit, without the epilogue's tile"
-        for one in over
-    )
-
-
-def stages(folded: str) -> set[int]:
-    """The numbers of stages that a text names."""
-    return {int(one[1] or one[2]) for one in _STAGES.finditer(folded)}
 
 
 def room(folded: str) -> int:

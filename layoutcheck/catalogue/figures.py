@@ -10,7 +10,7 @@ _TOLERANCE = re.compile(
 )
 # Types as people write them: bits of an element, and of its significand, 0 where rounding is not told [IEEE 754; OCP, FP8].
 TYPES = {
-    "fp4": (4, 0), "nvfp4": (4, 0), "int4": (4, 0), "fp8": (8, 4), "e4m3": (8, 4), "e5m2": (8, 3), "int8": (8, 0),
+    "fp4": (4, 0), "nvfp4": (4, 0), "int4": (4, 0), "fp8": (8, 4), "e4m3": (8, 4), "e5m2": (8, 3), "int8": (8, 0), "uint8": (8, 0),
     "bf16": (16, 8), "bfloat16": (16, 8), "fp16": (16, 11), "float16": (16, 11), "half": (16, 11), "f16": (16, 11),
     "tf32": (32, 11), "fp32": (32, 0), "float32": (32, 0), "f32": (32, 0),
 }  # fmt: skip
@@ -19,20 +19,8 @@ _TYPE = re.compile(rf"(?i)\b(?:torch\.|float8_?)?(?P<type>{'|'.join(TYPES)})(?:f
 _ERROR = re.compile(
     r"(?i)\bmax(?:imum)?[ _](?:abs\w*[ _])?(?:error|diff\w*)\W{0,3}(?:(?:reaches|of|is|was) (?:up to )?)?(?P<error>[0-9]{0,3}\.[0-9]+)\b(?! ?%)"
 )
-_EXTENT = re.compile(
-    r"\b(?P<name>[KNM]|lda|ldb|ldc|ld|head_?dim|hidden(?:_size)?) ?= ?(?P<extent>[0-9]{2,6})\b"
-)
-_WIDTH = re.compile(
-    r"\bb(16|32|8)\b|(?i:\b(?P<half>half|fp16|bf16|float16|bfloat16)\b)|\b(?P<full>fp32|float32|f32)\b"
-)
-_OF_VECTORS = re.compile(
-    r"(?i)vector|向量|\balign|num_bits_per_copy|128[- ]?bit|16[- ]byte|\bLDG|ld\.global|misalign|coalesc"
-)
 _PRODUCT = re.compile(
     r"(?<![\w.*])\(?(?P<first>[0-9][0-9,]{0,11}) ?[*x×] ?\(?(?P<second>[0-9][0-9,]{0,11})\)?(?: ?[*x×] ?\(?(?P<third>[0-9][0-9,]{0,11})\)?)?(?![\w.])"
-)
-_OF_MAPS = re.compile(
-    r"(?i)descriptor|tensor ?map|cuTensorMap|INVALID_VALUE|invalid (?:value|argument)|misalign|illegal"
 )
 _FAILS = re.compile(
     r"(?i)\bfail|\berror|\brefus|\bINVALID_VALUE|invalid (?:value|argument)|\billegal|\bmis-?align"
@@ -97,14 +85,8 @@ VECTOR = 16  # bytes of the widest access, and of a row of ldmatrix [PTX ISA]
 
 def told(folded: str) -> tuple[str, ...]:
     """What the figures of a text decide; none where it has not both of a pair."""
-    every = (_wild, _rounding, _step, _rows, _sliced, _wraps, _reserved, _placed, _parts, _beyond, _awaited)
+    every = (_wild, _rounding, _step, _sliced, _wraps, _reserved, _placed, _parts, _beyond, _awaited)
     return tuple(fact for one in every for fact in one(folded))
-
-
-def pitch(count: int, bits: int) -> tuple[int, int, int]:
-    """The bytes of a row of elements, how many of a vector's they are a multiple of, and the next count whose rows begin at whole vectors."""
-    row, each = count * bits // 8, VECTOR * 8 // bits
-    return row, math.gcd(row, VECTOR), -(-count // each) * each
 
 
 def _typed(folded: str, said: re.Match[str]) -> str:
@@ -170,29 +152,6 @@ def _wild(folded: str) -> tuple[str, ...]:
         if found
         else ()
     )
-
-
-def _rows(folded: str) -> tuple[str, ...]:
-    """That rows of an extent begin at addresses which no 16-byte vector may have, or no tensor map."""
-    width = _WIDTH.search(folded)
-    if width and _OF_VECTORS.search(folded):
-        each = 2 if width["half"] else 4 if width["full"] else int(width[1]) // 8
-        extent = _EXTENT.search(folded)
-        row, shared, _ = pitch(int(extent["extent"]) if extent else 0, 8 * each)
-        if extent and shared < VECTOR:
-            return (
-                f"{extent['name']} = {extent['extent']} elements of {each} B are {row:,} B: where rows follow one another so, they begin at multiples of {shared} B alone, "
-                f"and no access may be wider; pad the pitch to a multiple of {VECTOR} B, and give each vector one predicate",
-            )
-    if width or not _OF_MAPS.search(folded) or not any(map(of_tma, sentences(folded))):
-        return ()
-    pitches = (one for one in _EXTENT.finditer(folded) if one["name"] != "M")
-    return tuple(
-        f"{one['name']} = {one['extent']} elements are {one['extent']} B of 8 bits and {2 * int(one['extent']):,} B of 16, neither a multiple of {VECTOR}: as the pitch of rows it is none that a tensor map of TMA takes; "
-        f"pad it to a multiple of {VECTOR} B, or take a kernel without TMA for this shape"
-        for one in pitches
-        if 2 * int(one["extent"]) % VECTOR
-    )[:1]
 
 
 def _sliced(folded: str) -> tuple[str, ...]:

@@ -43,13 +43,20 @@ _ACCUMULATOR = re.compile(
     r"(?i)\b(?P<m>[0-9]{2,3}) ?[x×] ?(?P<n>[0-9]{2,3})(?: (?:f32|fp32|float32))? accumulators?\b|\baccumulators?(?: tile)?(?: is| of| are)? \(?(?P<rows>[0-9]{2,3}) ?[x×,] ?(?P<columns>[0-9]{2,3})\)?"
 )
 _THREADS = re.compile(r"\b(?P<count>[0-9]{2,4}) threads\b")
+_LAUNCH = re.compile(r"(?i)too many resources|LaunchOutOfResources|LAUNCH_OUT_OF_RESOURCES")
+_USED = re.compile(
+    r"(?i)\b(?P<count>[0-9]{2,3}) registers\b(?! per block)|\bregisters per thread\W{1,3}(?P<each>[0-9]{2,3})\b"
+)
+_BLOCK = re.compile(
+    r"(?i)\bblock(?:_?(?:size|dim))?s?\b(?: is| of|[ =:(\[]){1,4}(?P<block>[0-9]{2,4})(?:x1x1|(?: ?, ?1)*)?\b|\b(?P<threads>[0-9]{2,4}) threads\b"
+)
 _IN_TENSOR_MEMORY = re.compile(r"(?i)\btmem\b|tensor memory|\btcgen05|\bumma\b")
 _OF_REGISTERS = re.compile(r"(?i)\bspill|\bregisters?\b")
 
 
 def told(folded: str) -> tuple[str, ...]:
     """What the machine's own limits decide of the numbers in a text."""
-    every = (_shapes, targets, _groups, _registers)
+    every = (_shapes, targets, _groups, _registers, _launched)
     return tuple(fact for one in every for fact in one(folded))
 
 
@@ -123,3 +130,27 @@ def _registers(folded: str) -> Iterator[str]:
         else f"of the {MOST_REGISTERS} of a thread"
     )
     yield f"an accumulator of {m} x {n} float32 among {count} threads takes {each} registers in each, {over}"
+
+
+def _launched(folded: str) -> Iterator[str]:
+    """How many registers a thread may have for a block of so many threads whose launch is refused, or how many threads they leave."""
+    if not _LAUNCH.search(folded):
+        return
+    from layoutcheck.numerics.resources import MAX_THREADS, MOST_REGISTERS, REGISTERS, most_threads
+
+    blocks = {int(one["block"] or one["threads"]) for one in _BLOCK.finditer(folded)}
+    used = {int(one["count"] or one["each"]) for one in _USED.finditer(folded)}
+    if len(used) == 1:
+        (each,) = used
+        threads = most_threads(each)
+        asked = next((one for one in sorted(blocks) if one > threads), 0)
+        said = (
+            f"{each} registers a thread x {asked} threads are {each * asked:,}, above the {REGISTERS:,} of a multiprocessor; "
+            if asked
+            else ""
+        )
+        yield f"{said}{each} registers a thread let a block have {threads} threads at the most: launch no more, or compile for more threads by __launch_bounds__({asked or 'threads'}) or -maxrregcount"
+    elif len(blocks) == 1 and not used and max(blocks) <= MAX_THREADS:
+        (count,) = blocks
+        most = next(one for one in range(MOST_REGISTERS, 0, -1) if most_threads(one) >= count)
+        yield f"a block of {count} threads fits with {most} registers a thread or fewer: __launch_bounds__({count}) on the kernel keeps the compiler below it"

@@ -15,6 +15,8 @@ from layoutcheck.catalogue import (
     figures,
     laws,
     machines,
+    pitches,
+    stages,
     symptoms,
     tables,
     whose,
@@ -55,7 +57,7 @@ def _is_led(answer: Answer) -> bool:
 @lru_cache(maxsize=8)
 def numbers(folded: str) -> tuple[str, ...]:
     """What the numbers of a text decide."""
-    every = (devices.staged, devices.beyond, figures.told)
+    every = (stages.told, devices.beyond, pitches.told, figures.told)
     maps = tuple(_map(folded)) if "lobal" in folded and figures.fails_by_map(folded) else ()
     return (*maps, *(fact for told in every for fact in told(folded)), *worked_out(folded))
 

@@ -113,6 +113,12 @@ def _by_registers(warps: int, registers: int) -> int:
     return REGISTERS // _PARTITIONS // per_warp * _PARTITIONS // warps
 
 
+def most_threads(registers: int) -> int:
+    """The threads of the largest CTA in which each has as many registers; 0 where there is none."""
+    warps = (one for one in range(MAX_THREADS // WARP, 0, -1) if _by_registers(one, registers))
+    return WARP * next(warps, 0)
+
+
 def _by_shared_memory(on: Device, smem_bytes: int) -> int:
     taken = _up(smem_bytes + on.reserved_smem_bytes, on.smem_unit_bytes)
     if taken > on.smem_cta_bytes + on.reserved_smem_bytes:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import layoutcheck as lc
-from layoutcheck.catalogue import accesses
+from layoutcheck.catalogue import accesses, pitches
 from layoutcheck.machine.banks import shared_wavefronts
 from layoutcheck.machine.tiles import analyse_tile, matrix_access
 
@@ -65,7 +65,7 @@ def test_nothing_is_counted_where_the_text_lacks_a_part(text: str) -> None:
     ],
 )
 def test_a_pitch_of_no_whole_vectors(text: str, row: int, shared: int, fits: int) -> None:
-    (said,) = accesses.told(text)
+    (said,) = pitches.told(text)
     assert f"is {row} B, a multiple of {shared} alone" in said
     assert said.endswith(f"fits is {fits}")
 
@@ -74,7 +74,19 @@ def test_a_pitch_of_no_whole_vectors(text: str, row: int, shared: int, fits: int
     "text", ["padded to 72 halfs, ldmatrix", "padded to 68 halfs", "a pitch of 68 and ldmatrix"]
 )
 def test_a_pitch_that_fits_or_is_of_no_vectors(text: str) -> None:
-    assert accesses.told(text) == ()
+    assert pitches.told(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("declared", "stride", "ways"),
+    [("float", 4, 4), ("float", 33, 1), ("half", 2, 1), ("half", 64, 32), ("char", 4, 1)],
+)
+def test_lanes_that_index_a_shared_array_by_a_stride(declared: str, stride: int, ways: int) -> None:
+    (said,) = accesses.told(f"__shared__ {declared} shm[4096]; out[i] = shm[tid*{stride}]; bank conflicts?")
+    assert f"32 lanes take {ways} wavefronts" in said
+    bits = {"float": 32, "half": 16, "char": 8}[declared]
+    places = [lane * stride * bits // 8 for lane in range(32)]
+    assert shared_wavefronts(places, bits).wavefronts == ways
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
+# ruff: noqa: E501 (texts as programs print them)
 """What the modes, extents and threads that a text prints decide together."""
 
 import pytest
 
-from layoutcheck.catalogue import answers, counts, snippets
+from layoutcheck.catalogue import answers, context, counts, machines, pitches, snippets, stages
 
 REACHES = "more: the last tile reaches"
 SEVEN, THREE = "7 tiles of 128 and 104", "3 tiles of 32 and 4"
@@ -54,7 +55,7 @@ def test_fragments_pair_by_their_modes(shapes: str, told: list[str]) -> None:
     ],
 )
 def test_tiles_times_stages_that_do_not_fit(text: str, bytes_: str) -> None:
-    (said,) = counts.told(text)
+    (said,) = stages.told(text)
     assert bytes_ in said
     assert "above the 232,448 B" in said
 
@@ -69,7 +70,7 @@ def test_tiles_times_stages_that_do_not_fit(text: str, bytes_: str) -> None:
     ],
 )
 def test_nothing_is_said_of_tiles_that_fit_or_whose_room_is_not_known(text: str) -> None:
-    assert counts.told(text) == ()
+    assert stages.told(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -108,9 +109,70 @@ def test_the_last_tile_of_an_extent(text: str, told: list[str]) -> None:
     ],
 )
 def test_rows_that_no_promise_aligns(columns: int, dtype: str, padded: int, bits: int) -> None:
-    found = counts.told(f"from_dlpack(torch.randn(1000, {columns}, dtype=torch.{dtype})); 128-bit loads fail")
+    found = pitches.told(
+        f"from_dlpack(torch.randn(1000, {columns}, dtype=torch.{dtype})); 128-bit loads fail"
+    )
     assert len(found) == bool(padded)
-    assert all(f"pad the columns to {padded}, or copy {bits} bits" in one for one in found)
+    assert all(f"copy {bits} bits at a time" in one and one.endswith(f"fits is {padded}") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("scales are uint8 with 44 columns: cuTensorMapEncodeTiled fails", "44 columns of uint8 is 44 B, a multiple of 4"),
+        ("gemm_grouped --m=36 --n=64: misaligned address", "m=36 elements are 36 B of 8 bits and 72 B of 16"),
+        ("gemm_grouped --m=48 --n=64: misaligned address", ""),
+        ("my kernel with K = 36 is slow, its loads are not coalesced", ""),  # of no type
+        ("a tensor map is refused for TMA: N=1076, K=1152", "N=1076 elements are 1,076 B of 8 bits and 2,152 B"),
+        ("K = 36 in half, its loads are not coalesced", "K = 36 of half is 72 B, a multiple of 8"),
+    ],
+)  # fmt: skip
+def test_a_pitch_is_read_however_it_is_said(text: str, told: str) -> None:
+    assert [one[: len(told)] for one in pitches.told(text)] == [told] * bool(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("How many stages with 128x128x64 bf16 on H100?", ["7 fit the 232,448 B of a block, 6 beside"]),
+        ("maximum number of stages of a 256x128x32 fp8 tile on sm_86", ["8 fit the 101,376 B"]),
+        ("how many stages fit with 128x128x32 fp16 on Ampere?", ["10 fit the 166,912 B of a block of sm_80", "6 fit the 101,376 B of a block of sm_86"]),
+        ("stages of a 128x128x64 bf16 tile on H100", []),  # asks for none
+        ("How many stages with 128x128x64 on H100?", []),  # of no type
+    ],
+)  # fmt: skip
+def test_how_many_stages_fit(text: str, told: list[str]) -> None:
+    said = " ".join(stages.told(text))
+    assert all(part in said for part in told) and bool(said) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("too many resources requested for launch: 162 registers, BLOCK_SIZE is 512", "162 registers a thread x 512 threads are 82,944, above the 65,536 of a multiprocessor; 162 registers a thread let a block have 384 threads"),
+        ("too many resources requested for launch. Grid [316x1x1] | Block [512x1x1]", "a block of 512 threads fits with 128 registers a thread or fewer"),
+        ("too many resources requested for launch", ""),
+        ("162 registers, BLOCK_SIZE is 512", ""),
+    ],
+)  # fmt: skip
+def test_registers_of_a_launch_that_is_refused(text: str, told: str) -> None:
+    assert [one[: len(told)] for one in machines.told(text)] == [told] * bool(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("by thread (37,0,0) in block (4,0,0)", "thread 37 of block (4,0,0) does it: lane 5 of warp 1"),
+        ("by thread (0,3,0) in block (4,0,0)", ""),  # of a block whose extents are not told
+        ("block (0,0,0), thread (0,6,0), k<<<(80,64,1),(16,16,1)>>>", "thread 96 of block (0,0,0) does it: lane 0 of warp 3"),
+        ("Write Thread (24, 0, 0) at a. Read Thread (23, 0, 0) at b", "thread 24 (write) and thread 23 (read) are lanes 24 and 23 of one warp, 0: __syncwarp()"),
+        ("Write Thread (24, 0, 0) at a. Read Thread (32, 0, 0) at b", "thread 24 (write) and thread 32 (read) are of two warps, 0 and 1: __syncwarp() does not"),
+        ("by thread (30,0,0) in block (4,0,0) by thread (33,0,0) in block (4,0,0)", "2 threads do it, 30 to 33 (warps 0 to 1), of block (4,0,0) alone"),
+        ("by thread (30,0,0) in block (4,0,0) by thread (30,0,0) in block (5,0,0)", "thread 30 of 2 blocks does it"),
+    ],
+)  # fmt: skip
+def test_the_threads_that_a_tool_names(text: str, told: str) -> None:
+    assert [one[: len(told)] for one in context.threads(text)] == [told] * bool(told)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,21 @@
 
 import pytest
 
-from layoutcheck.catalogue import accesses, counts, devices, figures, snippets
+from layoutcheck.catalogue import accesses, counts, devices, figures, pitches, snippets, stages
 from layoutcheck.sources import written
 
 TAIL = "wrong results: M = 1000; tile (128,128)"
 TORCH = "torch.randn({}, dtype=torch.float16){}; 128-bit loads fail"
-EVERY = (accesses.told, counts.told, counts.lacking, figures.told, devices.beyond, snippets.facts)
+EVERY = (
+    accesses.told,
+    counts.told,
+    counts.lacking,
+    figures.told,
+    pitches.told,
+    stages.told,
+    devices.beyond,
+    snippets.facts,
+)
 TENSOR = "tensor<ptr<f16, {}, align<16>> o ((8,1),4):((1,0),32)>"
 
 SILENT = [

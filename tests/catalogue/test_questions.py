@@ -28,6 +28,8 @@ from layoutcheck.sources.diagnostics import read_errors
         ("Why Does CUTLASS Use 3-4-3 Swizzle?", ("XORs bits 4 to 6 of an offset with its bits 7 to 9", "repeats after 1024")),
         ("why is my layout printed as ((8,1),4):((1,0),8)", ("8 adjacent elements by 1", "as a function of one index it is 32:1")),
         ("I have a (64,32):(32,1) fp16 tile and read it by ldmatrix.trans; which swizzle is free of bank conflicts?", ("S<2,4,3> on the pointer",)),
+        ("How do I predicate a TMA store?", ("TMA takes no predicate for each element",)),
+        ("How to understand tiled_product?", ("the zipped product, its second half unpacked",)),
         ("what does make_fragment_like do", ("((1,2),16,8)",)),
         ("difference of tile_to_shape and logical_divide", ("repeats the atom until the shape is filled", "logical_divide")),
         ("what alignment does TMA need?", ("a shared address of 128",)),
@@ -109,10 +111,15 @@ def test_every_kind_of_document_has_passages() -> None:
     assert {"LC231", "layoutcheck.tile_to_shape", "CUTLASS, 0t_mma_atom.md"} <= set(sources)
 
 
-@pytest.mark.parametrize(("alike", "answered"), [(1, True), (2, True), (3, False)])
-def test_words_that_many_passages_fit_alike_choose_none(alike: int, answered: bool) -> None:
-    found = [passages.Found(one, 8.0, 0.7) for one in passages.passages()[:alike]]
-    assert passages._fits([*found, passages.Found(passages.passages()[-1], 1.0, 0.1)]) is answered
+@pytest.mark.parametrize(
+    ("weight", "share", "told"), [(3.0, 0.4, 1), (2.0, 0.6, 1), (3.0, 0.39, 0), (1.9, 0.6, 0)]
+)
+def test_a_passage_that_does_not_fit_is_not_told(
+    monkeypatch: pytest.MonkeyPatch, weight: float, share: float, told: int
+) -> None:
+    best = passages.Found(passages.passages()[0], weight, share)
+    monkeypatch.setattr(passages, "ranked", lambda asked: [best])
+    assert len(passages.find(asking.read("what is a swizzle?"))) == told
 
 
 def test_beside_what_is_worked_out_one_passage_is_told() -> None:

@@ -23,8 +23,7 @@ _RUN = "`layoutcheck explain SRC DST --atom ATOM` judges a copy, `layoutcheck dr
 _PLAINLY = 6.0  # weight of a law that answers by whatever it is about
 _CALLED = 2.9  # weight of a law that answers where no passage does
 _MOST = 3  # facts
-_HEAVY = 3.6  # weight of a passage for a question without any word of a GPU
-_ALONE = 0.6  # of the words of a question without any word of a GPU
+_PLAIN = 2.2  # fit of a passage for a question without any word of a GPU
 # which a question may mention
 _WEAK = (
     "symptom.wrong",
@@ -55,7 +54,7 @@ def find(text: str, folded: str) -> Told | None:
         return Told(asked.headline, *doubted)
     found, numbers = passages.find(asking.read(symptoms.unsettled(text))), worked.told(asked, text, folded)
     known = passages.named(asked.subject)
-    plain = found and found[0].share >= _ALONE and found[0].weight >= _HEAVY
+    plain = found and found[0].fit >= _PLAIN
     if not symptoms.is_of_gpu(folded) and not (asked.asking and (plain or numbers or known)):
         return None
     documented = named.documented(asked.subject)
