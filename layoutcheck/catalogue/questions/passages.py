@@ -261,8 +261,7 @@ def ranked(asked: Asked) -> list[Found]:
         )
         share = sum(w for word, w in subject.items() if word in words) / whole
         weight *= (_LEAST + share) * passage.times
-        mentions = share >= _DETAILED and chief & set(stems(passage.details)) and passage.names & query.keys()
-        if chief & passage.names or mentions:
+        if chief & passage.names or (share >= _DETAILED and chief & set(stems(passage.details))):
             found.append(Found(passage, weight, share))
     return sorted(found, key=lambda one: -one.weight)
 
