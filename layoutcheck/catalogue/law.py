@@ -1,9 +1,12 @@
-"""One law of `tables.laws`, and how well it fits a text: by what it is about, its details, and the symptom it explains."""
+"""The laws of `laws.txt`: what each is about, the details and the symptoms that make it the likelier one, and what it says."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+
+from layoutcheck.catalogue.orders import ORDERS
+from layoutcheck.catalogue.rows import Row, rows
 
 _BETWEEN = re.compile(r"[^a-z0-9.@<>+%]+|\.(?=\s|$)")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -28,11 +31,21 @@ class Law:
         return f"{self.says} ({self.source})"
 
 
-def law(nouns: str, details: str, fails: str, says: str, source: str) -> Law:
-    """A law whose words are given apart by spaces: each is how a word begins, `|` stands for a space, `-` or `_` in it."""
-    about = words_of(nouns)
-    more = tuple(word for word in words_of(details) if word not in about)
-    return Law(about, more, frozenset(fails.split()), says, source)
+def _law(row: Row) -> Law:
+    """The law of a row, whose words are given apart by spaces: each is how a word begins, `|` stands for a space, `-` or `_` in it.
+
+    One with an `order` is that of two accesses, "cp.async > reads", the second by another name where it has a third part.
+    """
+    about = words_of(row.field("nouns"))
+    more = tuple(word for word in words_of(row.field("details")) if word not in about)
+    says, source, (first, second, called) = (
+        row.field("says"),
+        row.field("source"),
+        (*row.field("order").split(" > "), "", "")[:3],
+    )
+    if first:
+        says, source = ORDERS[first, second].called(called), ORDERS[first, second].source
+    return Law(about, more, frozenset(row.field("fails").split()), says, source)
 
 
 def normal(text: str) -> str:
@@ -46,3 +59,6 @@ def words_of(listed: str) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(f" {one} " if len(one.split()[-1]) <= SHORT else f" {one}" for one in plain if one)
     )
+
+
+LAWS = tuple(map(_law, rows("laws.txt")))

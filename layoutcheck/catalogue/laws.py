@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from layoutcheck.catalogue import orders, snippets, whose
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
-from layoutcheck.catalogue.law import SHORT, Law, normal, words_of
-from layoutcheck.catalogue.tables.laws import LAWS
+from layoutcheck.catalogue.law import LAWS, SHORT, Law, normal, words_of
 
 MOST = 3
 _LONGEST = 6000  # characters of a text that are read

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from layoutcheck.catalogue import answers, laws, snippets
-from layoutcheck.catalogue.tables.laws import LAWS
+from layoutcheck.catalogue.law import LAWS
 from layoutcheck.cli import app
 from layoutcheck.errors import InputError
 from layoutcheck.sources.diagnostics import read_errors

@@ -1,6 +1,6 @@
 """Passages of layoutcheck's own documents, and which of them speak of what a text asks.
 
-A passage is a law (`tables.laws`), the page of a rule (docs/rules), a section or a row of a table of docs/guides, or a function
+A passage is a law (`laws.txt`), the page of a rule (docs/rules), a section or a row of a table of docs/guides, or a function
 of the layout algebra. A word that few passages have says more than one that many have (BM25 [Robertson and Zaragoza, 2009]); a
 name says most; what a passage is about weighs more than what it mentions.
 """
@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from layoutcheck.catalogue.figures import TYPES
-from layoutcheck.catalogue.law import Law
+from layoutcheck.catalogue.law import LAWS, Law
 from layoutcheck.catalogue.questions.asking import Asked
-from layoutcheck.catalogue.tables.laws import LAWS
 from layoutcheck.digits import is_number
 from layoutcheck.markdown import page_file, rule_files
 
