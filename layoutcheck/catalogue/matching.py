@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from layoutcheck.catalogue import (
     answering,
@@ -24,16 +24,11 @@ from layoutcheck.catalogue.literals import plain
 from layoutcheck.catalogue.tables import ENTRIES
 
 _OTHER = tables.called("dsl.other-exception")
-_SPOKEN = (tables.called("clean.verified"), tables.called("clean.success"))  # which a person's words may be
-_DIED, _CPP_DIED = tables.called("dsl.compiler-died"), tables.called("cpp.compiler-died")
-_NAME = tables.called("dsl.name-undefined")
-_BY_TMA = tables.called("cuda.misaligned-tma")
 _NOTICED = 0.02  # of the wavefronts
-_NO_OVERLOAD = tables.called("cpp.no-overload")
-_ERROR_TYPE = tables.called("cpp.error-type")
-_OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
+_OPEN = "kernel-hangs", "results-differ"  # which name no cause of their own
 # whose words may say that it is over
-_TOLD_BY_PEOPLE = *(entry.name for entry in (*_OPEN, _DIED)), *whose.FAULTS, "driver.tensor-map"
+_TOLD_BY_PEOPLE = (*_OPEN, "dsl.compiler-died", *whose.FAULTS, "driver.tensor-map")
+_SPOKEN = "clean.verified", "clean.success"  # which a person's words may be
 _OF_PARSER = re.compile(
     r"error(?: C[0-9]+)?: (?:expected (?:an?|unqualified|primary|initializer)\b|this declaration has no|syntax error)"
 )  # what follows from a name that is not known
@@ -58,43 +53,42 @@ def _readings(folded: str) -> tuple[str, ...]:
 
 
 def _matches(folded: str) -> Iterator[Match]:
-    said = plain(folded)
-    told = symptoms.unsettled(folded) if symptoms.is_prose(folded) else folded
+    said, prose = plain(folded), symptoms.is_prose(folded)
+    told = symptoms.unsettled(folded) if prose else folded
     note = symptoms.is_note(folded)
-    cpp = _OF_CPP.search(folded) is not None and not _OF_THE_DSL.search(folded)
     for entry in ENTRIES:
-        if note and entry.name in _TOLD_BY_PEOPLE:
+        of_people = entry.name in _TOLD_BY_PEOPLE
+        if note and of_people:
             continue  # which a document only mentions
-        match = entry.words.search(told if entry.name in _TOLD_BY_PEOPLE else folded, said)
+        match = entry.words.search(told if of_people else folded, said)
         if match and entry.name in answering.OF_COMPILERS and _OF_PARSER.search(match[0]):
             every = itertools.islice(entry.words.pattern.finditer(folded), _MOST_ERRORS)
             match = next((one for one in every if not _OF_PARSER.search(one[0])), match)
         if not match or not _is_known(entry, match, folded):
             continue
-        if entry is answering.CODE_ALONE and match["named"] and not _known_code(match["named"]):
-            continue  # a name in capitals of another program
-        if entry is _BY_TMA and not _is_of_tma(folded, match):
-            continue  # of another instruction
-        if entry is _NAME and not _of_compiled(folded):
-            continue  # Python's own words, which say nothing of a compiled function
-        if entry is answering.FEW_CONFLICTS and not 0 < answering.share(match) < _NOTICED:
+        is_of = _ONLY.get(entry.name)
+        if is_of is not None and not is_of(folded, match):
             continue
-        spoken = entry in _SPOKEN and symptoms.is_prose(folded)
-        wrong = spoken or symptoms.tells_wrong(folding.without_zeros(folded))
-        if entry.level == CLEAN and entry.general and wrong:
+        if entry.level == CLEAN and entry.general and _tells_wrong(entry, folded, prose):
             continue  # lines of a text whose error is another one
-        if (entry is _DIED and cpp) or (entry is _CPP_DIED and match["spoken"] and not cpp):
-            continue  # of which compiler, the text around a person's words tells
-        owner = origin.find(folded).owner if entry is _DIED else None
-        if owner and owner.name in owners.CALLED and not folding.OF_CPP.search(folded):
-            continue  # of another program
-        if entry is _ERROR_TYPE and match["what"] and folding.COMPILES.search(folded, 0, match.start()):
-            continue  # the error that it follows from stands before it
-        if entry is _NO_OVERLOAD and not (folding.OF_CPP.search(folded) or "::" in match[0]):
-            continue  # a function of the user's or another project's own
-        if entry is answering.COMPANION and not installed.imported(match["function"]):
-            continue
         yield entry, match
+
+
+def _tells_wrong(entry: Known, folded: str, prose: bool) -> bool:
+    """Whether the words of an entry in which nothing is wrong are a person's, or stand beside an error."""
+    return (prose and entry.name in _SPOKEN) or symptoms.tells_wrong(folding.without_zeros(folded))
+
+
+def _is_of_cpp(folded: str) -> bool:
+    """Whether the text around a person's words is C++, and none of the DSL."""
+    return _OF_CPP.search(folded) is not None and not _OF_THE_DSL.search(folded)
+
+
+def _is_of_the_dsl_that_died(folded: str, match: re.Match[str]) -> bool:
+    """Whether the compiler that died is the DSL's, and no program's that is named by who calls it."""
+    owner = origin.find(folded).owner
+    others = owner is not None and owner.name in owners.CALLED and not folding.OF_CPP.search(folded)
+    return not others and not _is_of_cpp(folded)
 
 
 def _is_of_tma(folded: str, match: re.Match[str]) -> bool:
@@ -120,3 +114,23 @@ def _is_known(entry: Known, match: re.Match[str], folded: str) -> bool:
 def _known_code(code: str) -> bool:
     """Whether this is a code of the DSL, by the table or by the installed DSL."""
     return codes.meaning(code) is not None or bool(installed.advice(code))
+
+
+# What else must be so of a text that has the words of an entry, which others use as well.
+_ONLY: dict[str, Callable[[str, re.Match[str]], bool]] = {
+    # a name in capitals may be another program's
+    answering.CODE_ALONE.name: lambda folded, match: not match["named"] or _known_code(match["named"]),
+    "cuda.misaligned-tma": _is_of_tma,
+    # Python's own words, which say nothing of a compiled function
+    "dsl.name-undefined": lambda folded, match: _of_compiled(folded),
+    answering.FEW_CONFLICTS.name: lambda folded, match: 0 < answering.share(match) < _NOTICED,
+    "dsl.compiler-died": _is_of_the_dsl_that_died,
+    "cpp.compiler-died": lambda folded, match: not match["spoken"] or _is_of_cpp(folded),
+    # the error that it follows from stands before it
+    "cpp.error-type": lambda folded, match: (
+        not match["what"] or not folding.COMPILES.search(folded, 0, match.start())
+    ),
+    # else a function of the user's or another project's own
+    "cpp.no-overload": lambda folded, match: bool(folding.OF_CPP.search(folded)) or "::" in match[0],
+    answering.COMPANION.name: lambda folded, match: bool(installed.imported(match["function"])),
+}
