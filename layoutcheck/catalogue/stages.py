@@ -13,9 +13,7 @@ _TYPE = re.compile(rf"(?i)\b(?:{'|'.join(TYPES)})")
 _GEMM = re.compile(
     r"\b(?P<m>64|128|192|256) ?[x×,] ?(?P<n>8|16|32|64|96|128|160|192|224|256) ?[x×,] ?(?P<k>16|32|64|128|256)\b"
 )
-_STAGES = re.compile(
-    r"(?i)\b(?:num_?|k)?stages? ?[=:]? ?([0-9]{1,2})\b(?! ?[x×,])|\b([0-9]{1,2})[- ]stages?\b"
-)
+_STAGES = re.compile(r"(?i)\b(?:num_?|k)?stages? ?[=:]? ?([0-9]{1,2})\b|\b([0-9]{1,2})[- ]stages?\b")
 _HOW_MANY = re.compile(
     r"(?i)\b(?:how many|max\w*|most|the number of)\b[^.?;]{0,40}\bstages?\b|\bstages?\b[^.?;]{0,40}\b(?:fit|possible|maximum|at most)\b"
 )

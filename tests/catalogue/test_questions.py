@@ -112,7 +112,7 @@ def test_every_kind_of_document_has_passages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weight", "share", "told"), [(3.0, 0.4, 1), (2.0, 0.6, 1), (3.0, 0.39, 0), (1.9, 0.6, 0)]
+    ("weight", "share", "told"), [(4.0, 0.44, 1), (3.5, 0.5, 1), (4.0, 0.43, 0), (2.9, 0.6, 0)]
 )
 def test_a_passage_that_does_not_fit_is_not_told(
     monkeypatch: pytest.MonkeyPatch, weight: float, share: float, told: int

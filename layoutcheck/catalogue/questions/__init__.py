@@ -63,7 +63,8 @@ def find(text: str, folded: str) -> Told | None:
     own = [] if any(known & one.names for one in said) else documented
     printed = (*(one for one in numbers if worked.DESCRIBED in one), *worked.layouts(asked.subject))
     numbers = tuple(one for one in numbers if worked.DESCRIBED not in one)
-    told = [*dict.fromkeys((*numbers, *own, *map(str, said), *printed, *documented))]
+    printed, more = printed[:1], printed[1:]  # what the text asks of its own layouts comes first
+    told = [*dict.fromkeys((*numbers, *own, *printed, *map(str, said), *more, *documented))]
     if not told:
         return None
     if not asked.asking:  # a note, whose other words may call for a law
