@@ -57,7 +57,11 @@ def zipped_product(block: Layout, tiler: Tiler, *, strict: bool = True) -> Layou
 
 
 def tiled_product(block: Layout, tiler: Tiler, *, strict: bool = True) -> Layout:
-    """(blocks, tiler modes ..): the zipped product, its second half unpacked. Raises as `logical_product`."""
+    """(blocks, tiler modes ..): the zipped product, its second half unpacked. Raises as `logical_product`.
+
+    >>> print(tiled_product(Layout((2, 2)), Layout((3, 4))))
+    ((2,2),3,4):((1,2),4,12)
+    """
     first, second = unzipped(lambda m, t: _product(m, t, strict), block, tiler)
     return make_layout(first, *second.modes)
 
