@@ -38,12 +38,9 @@ def _law(row: Row) -> Law:
     """
     about = words_of(row.field("nouns"))
     more = tuple(word for word in words_of(row.field("details")) if word not in about)
-    says, source, (first, second, called) = (
-        row.field("says"),
-        row.field("source"),
-        (*row.field("order").split(" > "), "", "")[:3],
-    )
-    if first:
+    says, source = row.field("says"), row.field("source")
+    if pair := row.field("order"):
+        first, second, called = (*pair.split(" > "), "")[:3]
         says, source = ORDERS[first, second].called(called), ORDERS[first, second].source
     return Law(about, more, frozenset(row.field("fails").split()), says, source)
 

@@ -13,7 +13,6 @@ from layoutcheck.machine.arch import BLACKWELL_FORMS, GUARDS, Arch, Needs, has, 
 _SHAPE = re.compile(
     r"(?i)\b(?P<unit>wgmma|gmma|tcgen05|umma)\b[^;]{0,40}?\bm(?P<m>[0-9]{1,3})n(?P<n>[0-9]{1,3})k(?P<k>[0-9]{1,3})\b"
 )
-_UNIT = re.compile(r"(?i)\b(?P<unit>wgmma|gmma|tcgen05|umma)\b")
 _TYPE = re.compile(rf"(?i)\b(?P<type>{'|'.join(TYPES)})\b")
 _NAMES = {"bf16": "bf16", "bfloat16": "bf16", "fp16": "f16", "float16": "f16", "half": "f16", "f16": "f16", "tf32": "tf32", "fp8": "e4m3", "e4m3": "e4m3", "e5m2": "e5m2"}  # fmt: skip
 _OTHER_FORMS = re.compile(r"(?i)sparse|\.sp\b|block[ -_]?scale|\bmx\w*f[48]|nvfp4")  # whose K is another

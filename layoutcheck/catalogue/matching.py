@@ -111,15 +111,12 @@ def _is_known(entry: Known, match: re.Match[str], folded: str) -> bool:
     return all(map(installed.knows, asked)) or origin.find(folded).world == origin.DSL
 
 
-def _known_code(code: str) -> bool:
-    """Whether this is a code of the DSL, by the table or by the installed DSL."""
-    return codes.meaning(code) is not None or bool(installed.advice(code))
-
-
 # What else must be so of a text that has the words of an entry, which others use as well.
 _ONLY: dict[str, Callable[[str, re.Match[str]], bool]] = {
     # a name in capitals may be another program's
-    answering.CODE_ALONE.name: lambda folded, match: not match["named"] or _known_code(match["named"]),
+    answering.CODE_ALONE.name: lambda folded, match: (
+        not match["named"] or bool(codes.meaning(match["named"]) or installed.advice(match["named"]))
+    ),
     "cuda.misaligned-tma": _is_of_tma,
     # Python's own words, which say nothing of a compiled function
     "dsl.name-undefined": lambda folded, match: _of_compiled(folded),

@@ -52,11 +52,13 @@ def _read(folded: str) -> Iterator[Pitch]:
     mapped = _OF_MAPS.search(folded) is not None and any(map(of_tma, sentences(folded)))
     for one in _MADE.finditer(folded) if vectors and not _PADDED.search(folded) else ():
         if math.prod(int(rows) for rows in re.findall(r"[0-9]+", one["rows"])) > 1:
-            yield _pitch(f"a row of {one['count']} elements of", int(one["count"]), one["type"])
+            said = f"a row of {one['count']} elements of {one['type']}"
+            yield Pitch(said, int(one["count"]), _bits(one["type"]))
     for said in sentences(folded) if vectors else ():
         found = _SAID.search(said) if _OF_VECTORS.search(said) else None
         if found:
-            yield _pitch(f"a pitch of {found['count']}", int(found["count"]), found["type"])
+            count, typed = found["count"], found["type"]
+            yield Pitch(f"a pitch of {count} {typed}", int(count), _bits(typed))
     types = {one["type"] or one["bits"] for one in _TYPED.finditer(folded)}
     kinds = {_bits(one) for one in types}
     bits = kinds.pop() if len(kinds) == 1 else 0
@@ -66,10 +68,6 @@ def _read(folded: str) -> Iterator[Pitch]:
     ):
         if bits or one["name"] != "M":
             yield Pitch(f"{one[0].strip('-')}{named}", int(one["count"] or one["columns"]), bits)
-
-
-def _pitch(said: str, count: int, typed: str) -> Pitch:
-    return Pitch(f"{said} {typed}", count, _bits(typed))
 
 
 def _bits(typed: str) -> int:
