@@ -11,7 +11,6 @@ import os
 import signal
 import time
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from layoutcheck.digits import is_number
@@ -22,6 +21,7 @@ _MOST_SECONDS = 60.0  # that one may work there
 _POLL_SECONDS = 0.05
 _ROUNDS = 8  # of processes that fork while they are ended
 _MOST_WORDS = 80
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD of the kernel's sched.h, among the flags that proc(5) names
 _DSL = b"/nvidia_cutlass_dsl/"  # in the maps of a process that has loaded it
 
 
@@ -64,6 +64,8 @@ def end_left(sessions: Collection[int], folder: str) -> dict[str, bool]:
 class Unwatched:
     """Processes of a run that load the DSL and are not watched: `look` gives each command once.
 
+    It also has go on what was stopped, as `continue_stopped` does.
+
     Such as a Python that ignores its environment, or got an empty one. What forks and then becomes another
     program looks like one for a moment: only a process that two looks see is told.
     """
@@ -74,9 +76,10 @@ class Unwatched:
 
     def look(self, sessions: Collection[int]) -> Iterator[str]:
         """The commands of those that are new, among what was started by, or in, these sessions."""
-        own = {one.pid for one in _below(sessions)} | {
-            one.pid for one in _processes() if one.session in sessions
-        }
+        everyone = [*_processes()]
+        _continue_stopped(everyone)
+        own = {one.pid for one in _below(sessions, everyone)}
+        own |= {one.pid for one in everyone if one.session in sessions}
         for pid in own:
             if self._seen.get(pid) or watched(self._folder, pid) or not _has_dsl(pid):
                 continue
@@ -90,16 +93,20 @@ def continue_stopped() -> None:
 
     A program may stop those of ours that wait for it, which would wait for ever.
     """
-    for one in _below([os.getpid()]):
+    _continue_stopped([*_processes()])
+
+
+def _continue_stopped(everyone: Collection[_Process]) -> None:
+    for one in _below([os.getpid()], everyone):
         if one.state == "T":
             with contextlib.suppress(OSError):
                 os.kill(one.pid, signal.SIGCONT)
 
 
-def _below(roots: Collection[int]) -> list[_Process]:
+def _below(roots: Collection[int], everyone: Collection[_Process]) -> list[_Process]:
     """What these processes started, and that started."""
     children: dict[int, list[_Process]] = {}
-    for one in _processes():
+    for one in everyone:
         children.setdefault(one.parent, []).append(one)
     found = [one for root in roots for one in children.get(root, ())]
     for one in found:  # it grows
@@ -108,9 +115,10 @@ def _below(roots: Collection[int]) -> list[_Process]:
 
 
 def _processes() -> Iterator[_Process]:
+    """All that run, without the kernel's own threads."""
     for name in filter(is_number, os.listdir("/proc")):  # noqa: PTH208 (hundreds)
-        words = _read(int(name), "stat").rpartition(b")")[2].split()  # from the third field of proc(5)
-        if words:
+        words = _read(int(name), "stat").rpartition(b")")[2].split(None, 13)  # from the third field of proc(5)
+        if words and int(words[6]) & _KERNEL_THREAD == 0:
             ticks = int(words[11]) + int(words[12])
             yield _Process(int(name), int(words[1]), int(words[3]), words[0].decode(), ticks)
 
@@ -133,6 +141,8 @@ def _has_dsl(pid: int) -> bool:
 
 def _read(pid: int, name: str) -> bytes:
     """What /proc has of a process; nothing of one that is gone, or another user's."""
-    with contextlib.suppress(OSError):
-        return Path("/proc", str(pid), name).read_bytes()
-    return b""
+    try:
+        with open(f"/proc/{pid}/{name}", "rb", 0) as file:  # noqa: PTH123 (a third of the time of a Path)
+            return file.read()
+    except OSError:
+        return b""

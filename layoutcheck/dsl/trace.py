@@ -26,7 +26,7 @@ from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector, Observe
 from layoutcheck.dsl.helpers import Helpers
 from layoutcheck.dsl.judges import Judges, Spare
-from layoutcheck.dsl.left import Unwatched, continue_stopped, end_left, wait_for_left
+from layoutcheck.dsl.left import Unwatched, end_left, wait_for_left
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.shares import FOLDER as TAKEN
 from layoutcheck.dsl.shares import OTHERS, PRESENT
@@ -282,7 +282,6 @@ def _late(
         if not busy:
             time.sleep(_POLL_SECONDS)
         if time.monotonic() > look:
-            continue_stopped()
             for command in unwatched.look(helpers.sessions):
                 collector.outcomes.leave_unwatched(command)
             look = time.monotonic() + _LOOK_SECONDS

@@ -37,11 +37,12 @@ class Cursor:
 
     def accept(self, token: str) -> bool:
         """Move past a token, if it is next."""
-        self.skip()
-        if self.text.startswith(token, self.at):
-            self.at += len(token)
-            return True
-        return False
+        if not self.text.startswith(token, self.at):
+            self.skip()
+            if not self.text.startswith(token, self.at):
+                return False
+        self.at += len(token)
+        return True
 
     def expect(self, token: str) -> None:
         """Move past a token that has to be next."""

@@ -71,6 +71,7 @@ class _Parser(Cursor):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.aliases: dict[str, str] = {}
+        self.tails: dict[str, tuple[dict[str, str], list[str], list[str]]] = {}
 
     def module(self) -> Module:
         scope = _Scope(None)
@@ -114,20 +115,7 @@ class _Parser(Cursor):
         if head[3] and not head[3].isspace():
             op.operands = [self.use(scope, name, head.start(3)) for name in head[3].split(",")]
         self.at = head.end()
-        if self.accept("["):
-            self.successors(op)
-        if self.accept("<{"):
-            self.at -= 1
-            op.attributes = dict(self.dictionary())
-            self.expect(">")
-        if self.accept("("):
-            self.regions(op, scope, depth)
-        self.skip()
-        if text.startswith("{", self.at):
-            more = self.dictionary()
-            op.attributes = {**op.attributes, **more}
-        self.expect(":")
-        operand_types, result_types = self.signature()
+        operand_types, result_types = self.tail(op, scope, depth)
         if len(operand_types) != len(op.operands):
             raise self.error(
                 f"{op.name[:40]} has {len(op.operands)} operands and {len(operand_types)} types", start=start
@@ -138,6 +126,36 @@ class _Parser(Cursor):
         self.results(op, scope, head[1], result_types, start)
         op.location_text = self.location()
         return op
+
+    def tail(self, op: Operation, scope: _Scope, depth: int) -> tuple[list[str], list[str]]:
+        """What follows the operands, up to the location; the types of operands and results.
+
+        Lines that end alike are read once.
+        """
+        start, end = self.at, self.text.find("\n", self.at)
+        text = self.text[start : end if end >= 0 else None].partition(" loc(")[0]
+        known = self.tails.get(text)
+        if known is not None:
+            self.at = start + len(text)
+            attributes, *types = known
+            op.attributes = dict(attributes)
+            return types[0], types[1]
+        if self.accept("["):
+            self.successors(op)
+        if self.accept("<{"):
+            self.at -= 1
+            op.attributes = dict(self.dictionary())
+            self.expect(">")
+        if self.accept("("):
+            self.regions(op, scope, depth)
+        self.skip()
+        if self.text.startswith("{", self.at):
+            op.attributes |= self.dictionary()
+        self.expect(":")
+        operands, results = self.signature()
+        if self.at == start + len(text) and not op.successors and not op.regions:
+            self.tails[text] = dict(op.attributes), operands, results
+        return operands, results
 
     def use(self, scope: _Scope, text: str, at: int) -> Value:
         name = text.strip()
@@ -199,10 +217,15 @@ class _Parser(Cursor):
         region = Region(op)
         labels: dict[str, Block] = {}
         block: Block | None = None
-        while not self.accept("}"):
-            if self.at >= len(self.text):
+        while True:
+            self.skip()
+            begins = self.text[self.at : self.at + 1]
+            if begins == "}":
+                self.at += 1
+                break
+            if not begins:
                 raise self.error("a region that never ends", "'}'")
-            label = _LABEL.match(self.text, self.at)
+            label = _LABEL.match(self.text, self.at) if begins == "^" else None
             if label is not None:
                 block = Block(label[0], region)
                 if labels.setdefault(label[0], block) is not block:
@@ -216,7 +239,7 @@ class _Parser(Cursor):
             if block is None:
                 block = Block("", region)
                 region.blocks.append(block)
-            if not self.alias():
+            if begins not in "#!" or not self.alias():
                 block.operations.append(self.operation(scope, block, depth))
         for one in region.blocks:
             for inner in one.operations:
