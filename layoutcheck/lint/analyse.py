@@ -161,7 +161,7 @@ def sites(source: Source) -> list[CopySite]:
 def bare_kernels(source: Source, inside: Sequence[CopySite]) -> tuple[int, ...]:
     """The lines of the kernels that have none of these copy sites: they access elements, or call others."""
     found = []
-    for node in ast.walk(source.tree):
+    for node in (scope.node for scope in source.scopes):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             names = [
                 source.dotted(each.func if isinstance(each, ast.Call) else each).split(".")
