@@ -117,7 +117,7 @@ def _below(roots: Collection[int], everyone: Collection[_Process]) -> list[_Proc
 def _processes() -> Iterator[_Process]:
     """All that run, without the kernel's own threads."""
     for name in filter(is_number, os.listdir("/proc")):  # noqa: PTH208 (hundreds)
-        words = _read(int(name), "stat").rpartition(b")")[2].split(None, 13)  # from the third field of proc(5)
+        words = _read(int(name), "stat").rpartition(b")")[2].split()  # from the third field of proc(5)
         if words and int(words[6]) & _KERNEL_THREAD == 0:
             ticks = int(words[11]) + int(words[12])
             yield _Process(int(name), int(words[1]), int(words[3]), words[0].decode(), ticks)

@@ -222,7 +222,7 @@ class Accesses:
             if space in ("smem", "dsmem"):
                 rank = (address & ((1 << 42) - 1)) >> 24
                 offset = address & (spaces.SHARED_BYTES - 1)
-                known = world.rank_table[np.clip(rank, 0, 255)]
+                known = world.rank_table[np.minimum(rank, 255)]
                 many = max(1, meaning.size // world.cell)
                 first = known * (world.span // world.cell) + offset // world.cell
                 found = first[:, None] + np.arange(many, dtype=np.int64)[None, :]

@@ -11,10 +11,10 @@ import numpy as np
 from layoutcheck.dsl.lowered.flow import Flow
 from layoutcheck.dsl.lowered.machine import Machine, Step
 from layoutcheck.dsl.lowered.needed import NUMBER
-from layoutcheck.dsl.lowered.values import Reasons, number
+from layoutcheck.dsl.lowered.values import Reasons, for_all, number
 from layoutcheck.order.contents import Contents, given, stored, words_of
 from layoutcheck.order.meaning import Meaning
-from layoutcheck.order.watched import Event, Watched, for_all
+from layoutcheck.order.watched import Event, Watched
 from layoutcheck.sources.mlir import Operation
 
 MOST_EVENTS = 150_000  # of one block; a kernel that does more is judged by its beginning

@@ -12,7 +12,7 @@ from layoutcheck.atoms.tma.descriptor import Descriptor
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.lowered.record import Mask, Number
-from layoutcheck.dsl.lowered.values import Reasons
+from layoutcheck.dsl.lowered.values import Reasons, for_all
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.sources.mlir import Operation
 
@@ -103,11 +103,6 @@ class Watched:
         """What a thread's TMA instruction moves, a box or four rows; None where its map is not known."""
         found = self.map_of(event, thread)
         return None if found is None else found.box_bytes * int(event.meaning.facts.get("gathered") or 1)
-
-
-def for_all(value: Number, threads: int) -> IntArray:
-    """One number for each thread of a block."""
-    return np.broadcast_to(np.asarray(value, np.int64), (threads,))
 
 
 def lanes_of(event: Event, threads: int) -> np.ndarray[Any, Any]:

@@ -27,7 +27,7 @@ from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.needed import NUMBER, terminator
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.types import parse_type
-from layoutcheck.dsl.lowered.values import Reasons, number
+from layoutcheck.dsl.lowered.values import Reasons, for_all, number
 from layoutcheck.provenance.gaps import SPAN
 from layoutcheck.provenance.handed import UNSURE, Multiplied, carried, ends, product
 from layoutcheck.provenance.labels import CLEAN, NOTHING, Cells, is_bare, labels_of
@@ -229,7 +229,7 @@ class Bare:
 
     def _bytes(self, address: Number, width: int) -> Array:
         _, offset = spaces.in_object("smem", address)
-        at = np.broadcast_to(np.asarray(offset, np.int64), (self.launch.threads,))
+        at = for_all(offset, self.launch.threads)
         return np.minimum(at[:, None] + np.arange(width), SPAN - 1)
 
     def _store(self, op: Operation, at: int, given: int) -> Step:
@@ -300,7 +300,7 @@ class Bare:
     def _note(self, op: Operation, address: Number, labels: Array, rows: Array, whole: bool) -> None:
         """What a store puts into global memory; if it is `whole`, in the place of what was there."""
         bare = labels[rows] != 0
-        at = np.broadcast_to(np.asarray(address, np.int64), (self.launch.threads,))[rows, None]
+        at = for_all(address, self.launch.threads)[rows, None]
         at = at + np.arange(labels.shape[1])
         for one in list(self.stores.values()) if whole else ():
             kept = ~np.isin(one.at, at[~bare])

@@ -12,6 +12,7 @@ import numpy as np
 
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.fragments import (
     LANES,
@@ -211,9 +212,7 @@ class Products:
         if not rows.size:
             return ""
         first = int(rows[0])
-        d, a, b, word, adds = (
-            int(np.broadcast_to(np.asarray(n, np.int64), (len(active),))[first]) for n in deed.numbers
-        )
+        d, a, b, word, adds = (int(for_all(n, len(active))[first]) for n in deed.numbers)
         it = read_instruction(word, deed.facts["kind"])
         blocks = [block]
         if deed.facts["pair"]:

@@ -17,6 +17,7 @@ from layoutcheck.atoms.tma.descriptor import SPAN_BYTES, SWIZZLES, Descriptor
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_register
 from layoutcheck.dsl.lowered.record import Mask, Number
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.provenance.deeds import Deed, Followed
 from layoutcheck.provenance.fragments import matrix_bytes
 from layoutcheck.provenance.moved import Moves, pair
@@ -116,7 +117,7 @@ class Replay:
 
     def _place(self, block: int, at: Number, threads: int) -> tuple[Any, Array]:
         """The block whose shared memory an address is in, and the offsets there."""
-        row = np.broadcast_to(np.asarray(at, np.int64), (threads,))
+        row = for_all(at, threads)
         rank = int(row.flat[0] & ((1 << 42) - 1)) >> 24
         ranks = {one.watched.launch.rank: i for i, one in enumerate(self.blocks)}
         return ranks.get(rank, block), row & (spaces.SHARED_BYTES - 1)
@@ -185,9 +186,7 @@ class Replay:
         space = spaces.space_of(0, deed.at)
         if spaces.space_of(0, deed.at) == "gmem":
             if not self._skip(deed):
-                at = np.broadcast_to(np.asarray(deed.at, np.int64), (len(active),))[rows, None] + np.arange(
-                    deed.width
-                )
+                at = for_all(deed.at, len(active))[rows, None] + np.arange(deed.width)
                 self._keep(block, deed.op, at, labels)
                 self.tensor[block].stored(deed.op, refs)
                 if self.moves is not None:
@@ -248,11 +247,11 @@ class Replay:
         if self._skip(deed):
             self._unknown(where)
             return
-        source = np.broadcast_to(np.asarray(deed.second, np.int64), (len(active),))[rows, None]
+        source = for_all(deed.second, len(active))[rows, None]
         step = np.arange(deed.width)
         labels = source + step
         if deed.numbers:
-            count = np.broadcast_to(np.asarray(deed.numbers[0], np.int64), (len(active),))[rows, None]
+            count = for_all(deed.numbers[0], len(active))[rows, None]
             labels = np.where(step < count, labels, 0)
         self._write(where, at[rows, None] + step, labels)
 
@@ -263,8 +262,7 @@ class Replay:
             return
         first = int(rows[0])
         to, source, count = (
-            int(np.broadcast_to(np.asarray(x, np.int64), (len(active),))[first])
-            for x in (deed.at, deed.second, deed.numbers[0])
+            int(for_all(x, len(active))[first]) for x in (deed.at, deed.second, deed.numbers[0])
         )
         step = np.arange(min(count, _SPAN))
         if deed.facts["from"] == "gmem":
@@ -300,7 +298,7 @@ class Replay:
         first, offsets, labels = found
         targets = [where]
         if deed.facts["multicast"] is not None:
-            mask = int(np.broadcast_to(np.asarray(deed.facts["multicast"], np.int64), (len(active),))[first])
+            mask = int(for_all(deed.facts["multicast"], len(active))[first])
             targets = [i for i, one in enumerate(self.blocks) if mask >> one.watched.launch.rank & 1]
         start = int(at[first])
         for target in targets:
@@ -357,7 +355,7 @@ class Replay:
             swizzle = SWIZZLES[map_.swizzle]
             self.moves.swizzles[deed.op] = "" if swizzle is None else str(swizzle)
         size, each = max(1, map_.element_bits // 8), max(1, 8 // map_.element_bits)  # elements of a byte
-        start = [int(np.broadcast_to(np.asarray(n, np.int64), (len(active),))[first]) for n in deed.numbers]
+        start = [int(for_all(n, len(active))[first]) for n in deed.numbers]
         address = np.full((1,), map_.base, np.int64)
         inside = np.ones((1,), bool)
         steps = (size, *map_.strides_bytes)

@@ -28,7 +28,7 @@ from layoutcheck.dsl.lowered.operations import CONSTANTS, Operations
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.removed import Left
 from layoutcheck.dsl.lowered.types import Type, parse_type
-from layoutcheck.dsl.lowered.values import Value, flat, number, wrap
+from layoutcheck.dsl.lowered.values import Value, flat, for_all, number, wrap
 from layoutcheck.sources.mlir import Operation, integer
 
 _MASK = (1 << 64) - 1
@@ -261,7 +261,7 @@ class RandomMemory(Memory):
 
         def run() -> None:
             address, name, provenance = self._place(pointer)
-            rows = np.broadcast_to(np.asarray(address, np.int64), (threads,))
+            rows = for_all(address, threads)
             each = tuple(mixed(how, named(name), matrix_register(rows, i)) & 0xFFFFFFFF for i in range(count))
             bit = machine.reasons.bit("data", "values that each thread loads from shared memory")
             machine.values[out] = each if count > 1 else each[0]

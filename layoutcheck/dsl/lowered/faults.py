@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from layoutcheck.analysis.cost import SideCost, accesses_cost
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered, argument_types
@@ -28,6 +26,7 @@ from layoutcheck.dsl.lowered.races import contested, race, takes_turns
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.shared_access import addressing
 from layoutcheck.dsl.lowered.shared_bounds import leaving
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.dsl.lowered.views import SharedViews
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.sectors import sectors
@@ -166,7 +165,7 @@ def _faults(
         for side, instruction, space, width, address in access_parts(access, widest):
             own = access.second_provenance if space == access.second_space else access.provenance
             kind = op.kind_of(own | access.guard)
-            row = np.broadcast_to(np.asarray(address, np.int64), (op.threads,))
+            row = for_all(address, op.threads)
             active = addressing(access, op.threads)
             name = ("src", "dst")[side]
             wrong = active & (row % width != 0)

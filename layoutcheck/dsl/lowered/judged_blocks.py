@@ -15,6 +15,7 @@ from layoutcheck.dsl.lowered.grid import OVERFLOW, RUN_TIME
 from layoutcheck.dsl.lowered.lowered_op import global_parts
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.sources.traced import LoweredFault
 
 LOADED = "addresses or predicates known at run time"
@@ -88,13 +89,13 @@ def _judge(
     return found
 
 
-def spans(blocks: Blocks, access: Recorded, width: int, address: object) -> tuple[IntArray, IntArray]:
+def spans(blocks: Blocks, access: Recorded, width: int, address: IntArray | int) -> tuple[IntArray, IntArray]:
     """Where every thread of every block begins, and how many bytes it moves: 0 where it does nothing."""
     total = blocks.threads * len(blocks.at)
-    row = np.broadcast_to(np.asarray(address, np.int64), (total,))
+    row = for_all(address, total)
     bytes_ = np.full(total, width)
     if access.op.startswith(("cp.async", BULK_COPY)) and access.coordinates:  # how many bytes it reads
-        bytes_ = np.broadcast_to(np.asarray(access.coordinates[0], np.int64), (total,))
+        bytes_ = for_all(access.coordinates[0], total)
     return row, bytes_ if access.active is None else np.where(access.active, bytes_, 0)
 
 

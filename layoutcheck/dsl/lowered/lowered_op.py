@@ -16,7 +16,7 @@ from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Evaluated
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
-from layoutcheck.dsl.lowered.values import CLASSES, Reasons
+from layoutcheck.dsl.lowered.values import CLASSES, Reasons, for_all
 from layoutcheck.machine.banks import OFF
 
 SUB_BYTE_BYTES = 8  # of a vector of elements below a byte (measured: PTX of the DSL moves f4 by .b64)
@@ -104,7 +104,7 @@ def memory_accesses(
     moving = _movers(accesses)
     for access in _joined(moving) if joined else moving:
         for side, op, space, width, address in access_parts(access, widest_bytes):
-            row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
+            row = for_all(address, threads)
             if masked and access.active is not None:
                 row = np.where(access.active, row, OFF)
             sides[side].setdefault((op, space, width), []).append(row)

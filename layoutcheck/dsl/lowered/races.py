@@ -23,7 +23,7 @@ from layoutcheck.dsl.lowered.lowered_op import LoweredOp
 from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_register
 from layoutcheck.dsl.lowered.operations import WAITS
 from layoutcheck.dsl.lowered.record import Recorded
-from layoutcheck.dsl.lowered.values import number
+from layoutcheck.dsl.lowered.values import for_all, number
 from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import LoweredFault
@@ -109,13 +109,13 @@ def _writes(op: LoweredOp, accesses: Sequence[Recorded]) -> Iterator[Write]:
 
 
 def _row(address: IntArray | int, space: str, threads: int) -> IntArray:
-    return np.broadcast_to(np.asarray(spaces.in_object(space, address)[1], np.int64), (threads,))
+    return for_all(spaces.in_object(space, address)[1], threads)
 
 
 def _number(access: Recorded, part: object, threads: int) -> IntArray | None:
     if not access.value_known or isinstance(part, tuple):
         return None
-    return np.broadcast_to(np.asarray(number(part), np.int64), (threads,))
+    return for_all(number(part), threads)
 
 
 def _groups(copy: Copy | None, writes: list[Write]) -> list[list[Write]]:
@@ -136,14 +136,12 @@ def _bytes(group: Sequence[Write], threads: int) -> IntArray:
     rows = []
     for n, write in enumerate(group):
         active = slice(None) if write.access.active is None else write.access.active
-        for k in range(write.width):
-            if write.identity is None:
-                identity = np.zeros(threads, np.int64)
-            elif write.from_memory:
-                identity = write.identity + k
-            else:
-                identity = (write.identity >> (8 * k)) & 255
-            rows.append(np.stack([write.at + k, identity, thread, np.full(threads, n)])[:, active])
+        byte = np.arange(write.width)[:, None]
+        every = np.zeros((4, write.width, threads), np.int64)
+        every[0], every[2], every[3] = write.at + byte, thread, n
+        if write.identity is not None:
+            every[1] = write.identity + byte if write.from_memory else write.identity >> 8 * byte & 255
+        rows.append(every[:, :, active].reshape(4, -1))
     return np.concatenate(rows, axis=1)
 
 

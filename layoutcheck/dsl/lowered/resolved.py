@@ -24,6 +24,7 @@ from layoutcheck.dsl.lowered.shared_access import addressing
 from layoutcheck.dsl.lowered.shared_turns import every_turn
 from layoutcheck.dsl.lowered.spaces import in_object
 from layoutcheck.dsl.lowered.tensors import tensor
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.sources.threads import told_by
@@ -105,7 +106,7 @@ def _align_met(op: LoweredOp, short: bool) -> int:
         return 0
     met = SMEM_ALIGN_BYTES
     for one in taken:
-        at = np.broadcast_to(np.asarray(in_object(one.space, one.address)[1], np.int64), (op.threads,))
+        at = for_all(in_object(one.space, one.address)[1], op.threads)
         met |= int(np.bitwise_or.reduce(at if one.active is None else at[one.active], initial=0))
     return met & -met
 

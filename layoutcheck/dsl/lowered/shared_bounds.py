@@ -16,8 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-import numpy as np
-
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, allocations, far_apart
 from layoutcheck.dsl.lowered.blocks import edges, every_block
@@ -30,6 +28,7 @@ from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.shared_access import SIDES, Met, addressing, in_shared
 from layoutcheck.dsl.lowered.shared_turns import SharedAccesses, TooLong
 from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.dsl.lowered.views import Member, Members, SharedViews, Touch, mixed, overwritten
 from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
@@ -308,7 +307,7 @@ class _Judged:
         if not access.reached or not active.any():
             return
         for side, op, width, address in in_shared(access, self.widest_bytes, self.boxes.get(name, 0)):
-            row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
+            row = for_all(address, threads)
             yield Met(name, access.number, side, op, width, row, active)
 
 

@@ -29,6 +29,7 @@ from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.lowered.record import Recorded
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.errors import InputError
 from layoutcheck.machine import banks
 from layoutcheck.machine.arch import WARP, parse_arch
@@ -247,7 +248,7 @@ class _Counted:
 
     def _by_warp(self, access: Recorded, address: Any) -> IntArray:
         """Addresses as int64[warp, 32], OFF where a lane is off or its address does not count."""
-        row = np.broadcast_to(np.asarray(address, np.int64), (self._threads,))
+        row = for_all(address, self._threads)
         if access.active is not None:
             row = np.where(access.active, row, OFF)
         out = np.full(-(-self._threads // WARP) * WARP, OFF, np.int64)

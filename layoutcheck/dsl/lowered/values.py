@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered.record import Data, Number
 
 Value: TypeAlias = Any  # int | IntArray | tuple[Value, ...] | Data
@@ -87,6 +88,12 @@ def number(value: Value) -> Number:
     if isinstance(value, tuple) and len(value) == 1:
         return number(value[0])
     return 0
+
+
+def for_all(value: Number, threads: int) -> IntArray:
+    """One number for each thread; not to be written to."""
+    row = np.asarray(value, np.int64)
+    return row if row.shape == (threads,) else np.broadcast_to(row, (threads,))
 
 
 def wrap(value: Number, bits: int) -> Number:
