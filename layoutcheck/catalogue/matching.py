@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from layoutcheck.catalogue import (
     answering,
@@ -52,7 +53,13 @@ def _readings(folded: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((folded, *other)))
 
 
-def _matches(folded: str) -> Iterator[Match]:
+@lru_cache(maxsize=8)
+def _matches(folded: str) -> tuple[Match, ...]:
+    """The matches of one reading, which is asked for several times: a text is read by more than one way."""
+    return tuple(_of_entries(folded))
+
+
+def _of_entries(folded: str) -> Iterator[Match]:
     said, prose = plain(folded), symptoms.is_prose(folded)
     told = symptoms.unsettled(folded) if prose else folded
     note = symptoms.is_note(folded)
