@@ -147,6 +147,9 @@ def test_what_is_not_known_is_no_race_and_is_told_apart() -> None:
     met = THREAD // 2 * 4
     assert judged(stored(met, THREAD)) == "race"
     assert judged(stored(met, THREAD // 2)) == ""
+    assert judged(stored(met, THREAD << 24)) == "race"  # in the last byte alone
+    assert judged(stored(THREAD * 2, THREAD * 0 + 0x1010101)) == ""  # halves of two words
+    assert judged(stored(THREAD * 2, THREAD * 0 + 0x2020101)) == "race"
     assert judged(stored(met, 0, known=False)) == "contested"
     assert judged(stored(THREAD * 4, 0, known=False)) == ""
 
