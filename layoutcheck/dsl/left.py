@@ -64,8 +64,6 @@ def end_left(sessions: Collection[int], folder: str) -> dict[str, bool]:
 class Unwatched:
     """Processes of a run that load the DSL and are not watched: `look` gives each command once.
 
-    It also has go on what was stopped, as `continue_stopped` does.
-
     Such as a Python that ignores its environment, or got an empty one. What forks and then becomes another
     program looks like one for a moment: only a process that two looks see is told.
     """
@@ -75,9 +73,9 @@ class Unwatched:
         self._seen: dict[int, bool] = {}  # by process: whether it was told
 
     def look(self, sessions: Collection[int]) -> Iterator[str]:
-        """The commands of those that are new, among what was started by, or in, these sessions."""
+        """The commands of new ones in these sessions and below them. What is stopped goes on."""
         everyone = [*_processes()]
-        _continue_stopped(everyone)
+        continue_stopped(everyone)
         own = {one.pid for one in _below(sessions, everyone)}
         own |= {one.pid for one in everyone if one.session in sessions}
         for pid in own:
@@ -88,16 +86,12 @@ class Unwatched:
             self._seen[pid] = pid in self._seen
 
 
-def continue_stopped() -> None:
+def continue_stopped(everyone: Collection[_Process] = ()) -> None:
     """Have what this process started, and that started, go on where a signal stopped it (SIGSTOP).
 
     A program may stop those of ours that wait for it, which would wait for ever.
     """
-    _continue_stopped([*_processes()])
-
-
-def _continue_stopped(everyone: Collection[_Process]) -> None:
-    for one in _below([os.getpid()], everyone):
+    for one in _below([os.getpid()], everyone or [*_processes()]):
         if one.state == "T":
             with contextlib.suppress(OSError):
                 os.kill(one.pid, signal.SIGCONT)
@@ -141,8 +135,6 @@ def _has_dsl(pid: int) -> bool:
 
 def _read(pid: int, name: str) -> bytes:
     """What /proc has of a process; nothing of one that is gone, or another user's."""
-    try:
-        with open(f"/proc/{pid}/{name}", "rb", 0) as file:  # noqa: PTH123 (a third of the time of a Path)
-            return file.read()
-    except OSError:
-        return b""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/{name}", "rb", 0) as file:  # noqa: PTH123 (quicker)
+        return file.read()
+    return b""

@@ -21,7 +21,7 @@ from layoutcheck.dsl.lowered.flow import Turns
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory, makes_of_old, numbers_and_data
 from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.types import CLUSTER, GLOBAL, SHARED, parse_type
-from layoutcheck.dsl.lowered.values import Reasons, number
+from layoutcheck.dsl.lowered.values import Reasons, for_all, number
 from layoutcheck.provenance.refs import Array
 from layoutcheck.sources.mlir import Operation
 
@@ -92,9 +92,7 @@ class Gaps:
             if op.name != "llvm.load":
                 self.sure &= self._rely(machine.reasons, machine.provenance[slot] | machine.guard)
             rows = slice(None) if machine.mask is None else machine.mask
-            at = np.broadcast_to(
-                np.asarray(spaces.in_object("smem", number(machine.values[slot]))[1]), own.shape[:1]
-            )
+            at = for_all(spaces.in_object("smem", number(machine.values[slot]))[1], len(own))
             cells = np.clip(at[:, None] + np.arange(width), 0, SPAN - 1)[rows]
             marks = (
                 self.written

@@ -19,9 +19,6 @@ class Cursor:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        # The same lists of types and attributes come again and again.
-        self._lists: dict[str, list[str]] = {}
-        self._attributes: dict[str, dict[str, str]] = {}
 
     def error(self, message: str, expected: str | None = None, start: int | None = None) -> InputError:
         """The error to raise, about `start` or this place."""
@@ -53,15 +50,12 @@ class Cursor:
         """The `{...}` at hand, as raw texts by name."""
         end = closing(self.text, self.at)
         body = self.text[self.at + 1 : end - 1]
-        found = self._attributes.get(body)
-        if found is None:
-            found = {}
-            for entry in self.split(body, self.at + 1):
-                key = _KEY.match(entry)
-                if key is None:
-                    raise self.error(f"'{entry[:40]}' is not an attribute", "name = value")
-                found[key[1].strip('"')] = entry[key.end() :]
-            self._attributes[body] = found
+        found: dict[str, str] = {}
+        for entry in self.split(body, self.at + 1):
+            key = _KEY.match(entry)
+            if key is None:
+                raise self.error(f"'{entry[:40]}' is not an attribute", "name = value")
+            found[key[1].strip('"')] = entry[key.end() :]
         self.at = end
         return found
 
@@ -87,16 +81,8 @@ class Cursor:
     def type_list(self) -> list[str]:
         """`(types)`."""
         start = self.at
-        end = self.text.find(")", start) + 1
-        body = self.text[start + 1 : end - 1]
-        if not end or "(" in body or '"' in body:
-            end = closing(self.text, start)
-            body = self.text[start + 1 : end - 1]
-        found = self._lists.get(body)
-        if found is None:
-            self._lists[body] = found = self.split(body, start + 1)
-        self.at = end
-        return found
+        self.at = closing(self.text, start)
+        return self.split(self.text[start + 1 : self.at - 1], start + 1)
 
     def type(self) -> str:
         """A type up to the end of the line or what may follow it."""

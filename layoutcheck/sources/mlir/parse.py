@@ -13,7 +13,7 @@ import re
 
 from layoutcheck.sources.mlir.cursor import Cursor
 from layoutcheck.sources.mlir.ir import Block, Module, Operation, Region, Value
-from layoutcheck.sources.mlir.scan import closing_parenthesis, unescape
+from layoutcheck.sources.mlir.scan import unescape
 
 MAX_DEPTH = 200  # regions in regions; real kernels have about 15
 NEVER_DEFINED = "is never defined"  # what an error about a value ends with
@@ -93,13 +93,11 @@ class _Parser(Cursor):
             return False
         self.at = match.end()
         if self.text.startswith("loc(", self.at):
-            end = closing_parenthesis(self.text, self.at + 3)
-            self.aliases[match[1]] = self.text[self.at + 4 : end - 1]
+            self.aliases[match[1]] = self.location()
         else:
             end = self.text.find("\n", self.at)
             end = len(self.text) if end < 0 else end
-            self.aliases[match[1]] = self.text[self.at : end]
-        self.at = end
+            self.aliases[match[1]], self.at = self.text[self.at : end], end
         return True
 
     def finish(self, scope: _Scope) -> None:
@@ -134,17 +132,15 @@ class _Parser(Cursor):
         """
         start, end = self.at, self.text.find("\n", self.at)
         text = self.text[start : end if end >= 0 else None].partition(" loc(")[0]
-        known = self.tails.get(text)
-        if known is not None:
+        if (known := self.tails.get(text)) is not None:
             self.at = start + len(text)
-            attributes, *types = known
-            op.attributes = dict(attributes)
-            return types[0], types[1]
+            op.attributes = dict(known[0])
+            return known[1:]
         if self.accept("["):
             self.successors(op)
         if self.accept("<{"):
             self.at -= 1
-            op.attributes = dict(self.dictionary())
+            op.attributes = self.dictionary()
             self.expect(">")
         if self.accept("("):
             self.regions(op, scope, depth)
@@ -180,27 +176,21 @@ class _Parser(Cursor):
         self.expect("]")
 
     def results(self, op: Operation, scope: _Scope, names: str | None, types: list[str], start: int) -> None:
-        if names is None:
-            if types:
-                raise self.error(f"{op.name[:40]} has results without names", start=start)
-            return
-        index = 0
-        for group in names.split(","):
+        defined: list[str] = []
+        for group in names.split(",") if names else ():
             match = _GROUP.match(group.strip())
             if match is None:
                 raise self.error(f"'{group.strip()[:40]}' is not a result", start=start)
-            for k in range(int(match[2] or 1)):
-                if index >= len(types):
-                    raise self.error(f"{op.name[:40]} has more results than types", start=start)
-                name = match[1] if k == 0 else f"{match[1]}#{k}"
-                value = scope.define(name, types[index], index)
-                if value is None:
-                    raise self.error(f"{name[:40]} is defined twice", start=start)
-                value.owner = op
-                op.results.append(value)
-                index += 1
-        if index != len(types):
-            raise self.error(f"{op.name[:40]} has {index} results and {len(types)} types", start=start)
+            defined += [match[1] if k == 0 else f"{match[1]}#{k}" for k in range(int(match[2] or 1))]
+        if len(defined) != len(types):
+            said = f"{op.name[:40]} has {len(defined)} results and {len(types)} types"
+            raise self.error(said, start=start)
+        for index, (name, type_) in enumerate(zip(defined, types, strict=True)):
+            value = scope.define(name, type_, index)
+            if value is None:
+                raise self.error(f"{name[:40]} is defined twice", start=start)
+            value.owner = op
+            op.results.append(value)
 
     def regions(self, op: Operation, scope: _Scope, depth: int) -> None:
         """`{blocks}, {blocks})`; the opening parenthesis is read."""
@@ -217,16 +207,10 @@ class _Parser(Cursor):
         region = Region(op)
         labels: dict[str, Block] = {}
         block: Block | None = None
-        while True:
-            self.skip()
-            begins = self.text[self.at : self.at + 1]
-            if begins == "}":
-                self.at += 1
-                break
-            if not begins:
+        while not self.accept("}"):
+            if self.at >= len(self.text):
                 raise self.error("a region that never ends", "'}'")
-            label = _LABEL.match(self.text, self.at) if begins == "^" else None
-            if label is not None:
+            if (label := _LABEL.match(self.text, self.at)) is not None:
                 block = Block(label[0], region)
                 if labels.setdefault(label[0], block) is not block:
                     raise self.error(f"{label[0][:40]} stands twice in one region")
@@ -239,7 +223,7 @@ class _Parser(Cursor):
             if block is None:
                 block = Block("", region)
                 region.blocks.append(block)
-            if begins not in "#!" or not self.alias():
+            if not self.alias():
                 block.operations.append(self.operation(scope, block, depth))
         for one in region.blocks:
             for inner in one.operations:
