@@ -38,6 +38,7 @@ class Accesses:
         self._joined: dict[tuple[int, ...], Any] = {}  # the cells of events that warps execute one by one
         self._owner: Any = None  # of each cell, the record of who wrote it since the last synchronisation
         self._readers: Any = None
+        self._written: Any = None
         self._given: dict[Operation, bool] = {}  # whether what it loads goes to other lanes
         self._own: set[int] = set()  # events in which every thread reaches its own block's memory
         self._threads = np.arange(world.threads, dtype=np.int64)
@@ -105,20 +106,25 @@ class Accesses:
             return
         world = self.world
         clock, step = world.clocks.known[warp.number], world.clocks.now(warp.number)
-        if len({write for write, _, _ in gathered}) > 1:
+        parts = [
+            list(self._parts(warp, [one for w, *one in gathered if w == write])) for write in (False, True)
+        ]
+        reads, writes = ([np.concatenate(column) for column in zip(*one, strict=True)] for one in parts)
+        if reads and writes:
+            meet = self._meet(reads[0], writes[0])
+            kept = [(write, one) for write, *one in gathered if write or meet]
             self._between_lanes(
-                [(write, cells, r) for write, *one in gathered for cells, r in self._parts(warp, [one], 1)]
+                [(w, cells, r) for w, one in kept for cells, r in self._parts(warp, [one], 1)]
             )
-        for write in (False, True):
-            parts = list(self._parts(warp, [one for w, *one in gathered if w == write]))
-            if not parts:
+        for write, access in ((False, reads), (True, writes)):
+            if not access:
                 continue
-            cells, records = (np.concatenate(column) for column in zip(*parts, strict=True))
-            access = Access(Cells(cells), records, warp.number, step, False)
+            cells, records = access
+            one = Access(Cells(cells), records, warp.number, step, False)
             check = world.shared.write if write else world.shared.read
-            report(world, check(access, clock))
+            report(world, check(one, clock))
             if self._unsure is not None:
-                report(world, self._plain(self._unsure.after_write(access, clock)))
+                report(world, self._plain(self._unsure.after_write(one, clock)))
         for _, cells, records in perhaps:
             access = Access(Cells(cells), records, warp.number, step, False)
             report(world, self._plain(world.shared.write(access, clock, keep=False)))
@@ -166,6 +172,15 @@ class Accesses:
                 self._joined.clear()
             self._joined[events] = np.stack([self._cells[index] for index in events])
         return self._joined[events]
+
+    def _meet(self, reads: Any, writes: Any) -> bool:
+        """Whether any cell is read and written."""
+        if self._written is None:
+            self._written = np.zeros(self.world.shared.size, bool)
+        self._written[writes] = True
+        found = bool(self._written[reads].any())
+        self._written[writes] = False
+        return found
 
     def _between_lanes(self, gathered: list[tuple[bool, Any, Any]]) -> None:
         """One place, two lanes of a warp, one of them a store, with no synchronisation between."""

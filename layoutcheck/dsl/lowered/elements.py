@@ -18,7 +18,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_tree
 from layoutcheck.dsl.lowered import Kernel, Lowered
 from layoutcheck.dsl.lowered.evaluate import tag as tag_of
-from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, with_faults, written
+from layoutcheck.dsl.lowered.faults import KNOWN, Beside, Outside, addresses, with_faults, written
 from layoutcheck.dsl.lowered.inline_ptx import NOT_HELD, UNREAD
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, written_in_ptx
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp
@@ -129,8 +129,8 @@ class _Elements:
         ops = {tag: op for tag, op in kernel.lowered_ops.items() if _is_element(op)}
         stored = written(self.lowered, dict.fromkeys(ops))
         places = {tag: self.module.frames(tag) for tag in ops}
-        alike: dict[tuple[str, ...], list[LoweredOp]] = {}  # those of an unrolled loop, by their place
-        beside = {tag: alike.setdefault(tuple(map(str, frames)), []) for tag, frames in places.items()}
+        alike: dict[tuple[str, ...], Beside] = {}  # those of an unrolled loop, by their place
+        beside = {tag: alike.setdefault(tuple(map(str, frames)), Beside()) for tag, frames in places.items()}
         for tag, op in ops.items():
             beside[tag].append(op)
         for tag, op in ops.items():

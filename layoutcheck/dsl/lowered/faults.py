@@ -40,9 +40,17 @@ _READS = ("ld", "load", "prefetch")
 _NO_ORDER = "its tensor's type does not say which mode is contiguous, and no call of the program does"
 
 
+class Beside(list[LoweredOp]):
+    """Operations that the compiler may join with one another; `costs` of what it makes of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.costs: dict[tuple[str, int], list[SideCost]] = {}
+
+
 def addresses(
     copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str, written: Sequence[Recorded] = (),
-    beside: Sequence[LoweredOp] = (),
+    beside: Beside | None = None,
 ) -> Addresses:  # fmt: skip
     """What an operation does; `beside` it are those that it may be joined with.
 
@@ -68,7 +76,7 @@ def addresses(
         if called is None:
             untold = _NO_ORDER
         else:
-            sides.append(_side(_joined(called, op, beside), kind))
+            sides.append(_side(_joined(called, op, beside or Beside()), kind))
     return Addresses(op.threads, tuple(sides), tuple(_faults(copy, kernel, op, arch, written)), untold)
 
 
@@ -98,14 +106,17 @@ def _as_called(side: SideCost, kernel: Kernel, tag: str, arch: str) -> SideCost 
     return min(several, key=_wastes, default=None)
 
 
-def _joined(side: SideCost, op: LoweredOp, beside: Sequence[LoweredOp]) -> SideCost:
+def _joined(side: SideCost, op: LoweredOp, beside: Beside) -> SideCost:
     """A side in shared memory with conflicts, as it is once LLVM has joined `op` with those `beside` it."""
-    others = [one for one in beside if one is not op and one.threads == op.threads]
-    if side.space != "smem" or side.wavefronts <= side.ideal_wavefronts or not others:
+    if side.space != "smem" or side.wavefronts <= side.ideal_wavefronts or len(beside) < 2:
         return side
-    every = tuple(access for one in (op, *others) for access in one.once)
-    wide = memory_accesses(every, op.threads, joined=True)[side.side == "dst"]
-    costs = [accesses_cost((one,), ()).sides[0]._replace(side=side.side) for one in wide if one.op == side.op]
+    every = beside.costs.get((side.side, op.threads))
+    if every is None:
+        alike = (access for one in beside if one.threads == op.threads for access in one.once)
+        wide = memory_accesses(tuple(alike), op.threads, joined=True)[side.side == "dst"]
+        every = [accesses_cost((one,), ()).sides[0]._replace(side=side.side) for one in wide]
+        beside.costs[side.side, op.threads] = every
+    costs = [one for one in every if one.op == side.op]
     widest = max(costs, key=lambda cost: cost.width_bits, default=side)
     free = all(cost.wavefronts == cost.ideal_wavefronts for cost in costs)
     return widest if widest.width_bits > side.width_bits and (free or len(costs) == 1) else side
