@@ -25,17 +25,19 @@ from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.calls import numbers_of
 from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of, parse_once, tag
 from layoutcheck.errors import InputError
-from layoutcheck.operands import check_operands, multiplies, rearranges
+from layoutcheck.operands import check_operands, keeps_values, multiplies, rearranges
 from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.trips import GRID
+from layoutcheck.provenance.displaced import Arrived, arrived, displaced
 from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, followed, prepared
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged, Names
 from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
 from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.products import Products
+from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.tell import told, told_beyond, told_sums, told_unset
 from layoutcheck.provenance.tiles import Mode, no_more, place_tiles
 from layoutcheck.provenance.unset import Unset, padded_sums, unset_values
@@ -56,7 +58,8 @@ def check_products(
 ) -> OperandReport:
     """The products and registers of a traced module. Raises nothing: what cannot be checked says so."""
     report = _products_of(module, lowered, problem, seconds)
-    findings, left = ([], []) if problem else _of_numbers(module, lowered, seconds)
+    known = not problem and (multiplies(module) or rearranges(module) or keeps_values(module))
+    findings, left = _of_numbers(module, lowered, seconds) if known else ([], [])
     return replace(
         report, findings=(*report.findings, *findings), unchecked=(*report.unchecked, *left)
     )  # fmt: skip
@@ -102,10 +105,11 @@ def _why(error: Exception, seconds: float) -> str:
 def _products_of(module: TracedModule, lowered: str, problem: str, seconds: float) -> OperandReport:
     by_types = check_operands(module)
     if not multiplies(module):
-        if not rearranges(module) or problem:
+        if problem:
             return by_types
-        moved, in_order = _moved(module, lowered, seconds)
-        return replace(by_types, findings=(*by_types.findings, *moved), in_order=in_order)
+        moved, in_order = _moved(module, lowered, seconds) if rearranges(module) else ([], 0)
+        found = (*by_types.findings, *moved, *_displaced(module, lowered))
+        return replace(by_types, findings=found, in_order=in_order)
     if problem:
         return replace(by_types, unchecked=(*by_types.unchecked, f"elements of products: {problem}"))
     one_row: set[tuple[str, Frame]] = set()
@@ -363,15 +367,48 @@ def _moved(module: TracedModule, lowered: str, seconds: float) -> tuple[list[Ker
     return found, in_order
 
 
+def _displaced(module: TracedModule, lowered: str) -> list[KernelFinding]:
+    """Tiles of a module without products that are put elsewhere; nothing of what is not followed."""
+    found: list[KernelFinding] = []
+    with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
+        for kernel in kernels_of(module, lowered):
+            budget = Budget(TILES_SECONDS)
+            breaches = _put_elsewhere(kernel, module.text, budget, USUAL)
+            if breaches:
+                again = _put_elsewhere(kernel, module.text, budget, USUAL.larger())
+                found += [told(one, module) for one in breaches if any(map(one.like, again))]
+    return found
+
+
+def _put_elsewhere(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> list[Breach]:
+    """The tiles that some of a kernel's blocks put elsewhere. Raises OutOfTime and Undecided."""
+    every: list[Arrived] = []
+    names = Names({})
+    for one in instance.several(instance.of(kernel)):
+        replay, names = _replayed(kernel, text, budget, one)
+        stored = None if replay.lost or replay.moves is None else arrived(replay.moves, replay.pairs)
+        if stored is None:
+            return []
+        every.append(stored)
+    return displaced(every, names)
+
+
 def _arrived(
     kernel: WatchedKernel, text: str, seconds: float, instance: Instance = USUAL
 ) -> tuple[list[Breach], Moves, Names]:
     """What arrives elsewhere in one kernel. Raises OutOfTime and Undecided."""
-    moves = Moves()
-    replay, order, names = prepared(kernel, text, Budget(seconds), moves, instance)
-    for step in order:
-        replay.run(*step)
+    replay, names = _replayed(kernel, text, Budget(seconds), instance)
+    moves = replay.moves or Moves()
     return ([] if replay.lost else misplaced(moves, names, text)), moves, names
+
+
+def _replayed(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> tuple[Replay, Names]:
+    """A cluster of a kernel without products, run to its end. Raises OutOfTime and Undecided."""
+    replay, order, names = prepared(kernel, text, budget, Moves(), instance)
+    for step in order:
+        budget.check()
+        replay.run(*step)
+    return replay, names
 
 
 def _blocks(kernel: WatchedKernel) -> int:

@@ -220,7 +220,7 @@ def lost(on: Tracker, op: Operation) -> Step:
 def carried(on: Tracker, op: Operation) -> Step:
     """An operation that reaches no memory: what `carry` does to references."""
     function, values, provenance = (
-        carry(op, partial(on.combined, times=multiplies(op))),
+        carry(op, partial(on.combined, times=multiplies(op)), on.every),
         on.machine.values,
         on.machine.provenance,
     )

@@ -34,8 +34,11 @@ _LANEWISE = re.compile(
 )
 
 
-def carry(op: Operation, combine: Combine | None = None) -> Carry:
-    """The function of an operation that reaches no memory; `combine` is for elements that meet."""
+def carry(op: Operation, combine: Combine | None = None, every: bool = False) -> Carry:
+    """The function of an operation that reaches no memory; `combine` is for elements that meet.
+
+    They do in products and differences, in `every` operation if that is asked for.
+    """
     kinds = [parse_type(v.type) for v in op.operands]
     made = [parse_type(v.type) for v in op.results]
     if any(_below_a_byte(kind) for kind in made):
@@ -73,7 +76,7 @@ def carry(op: Operation, combine: Combine | None = None) -> Carry:
         return lambda given: _unknown(given, made)
     if name.startswith(("nvvm.tcgen05", "nvvm.wgmma", "nvvm.mma")):
         return lambda given: _opaque(made)
-    return _elementwise(op, kinds, made, combine)
+    return _elementwise(op, kinds, made, combine, every)
 
 
 def is_masked(op: Operation) -> bool:
@@ -189,11 +192,13 @@ def _bytes_of(given: list[Array], picked: list[int]) -> Array:
     return np.repeat(found, 4, 1)
 
 
-def _elementwise(op: Operation, kinds: list[Type], made: list[Type], combine: Combine | None = None) -> Carry:
+def _elementwise(
+    op: Operation, kinds: list[Type], made: list[Type], combine: Combine | None = None, every: bool = False
+) -> Carry:
     times, less = multiplies(op), _subtracts(op)
     sums = bool(_SUMS.match(op.name)) and not less
     fused = "fma" in op.name or "fma." in op.attributes.get("asm_string", "")
-    pairs = combine if times or less else None
+    pairs = combine if times or less or every else None
 
     def run(given: list[Array]) -> list[Array]:
         found = []

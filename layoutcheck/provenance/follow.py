@@ -83,6 +83,7 @@ class _Steps:
         machine, flow = prepare(kernel.operation, launch, roots, recorded=lambda _op: "")
         self.machine, self.flow = machine, flow
         self.tracker = Tracker(machine, flow.slots, flow.translate, _addresses(kernel), kernel.meanings)
+        self.tracker.every = not any(map(matrix.is_product, every))
         flow.translate = partial(_step, self.tracker)
         self.recorder = Recorder(machine, flow, kernel.meanings, Watched(launch), 1)
         flow.translate = self.recorder.step

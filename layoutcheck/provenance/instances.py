@@ -18,6 +18,7 @@ from layoutcheck.sources.mlir import Operation, Value, without_locations
 
 EXTENT = 256  # of every dynamic mode
 _MORE = 128 - 8  # a whole tile but for 16 bytes: a masked tile then has some of all its columns left
+_NEXT = 2  # clusters along an axis that are followed to see how tiles lie beside one another
 _MOST_UNEQUAL = 2  # arguments that are given extents of their own
 
 
@@ -72,6 +73,13 @@ class Instance(NamedTuple):
         """One for the last cluster of the grid."""
         x, y, z = (n - c for n, c in zip(kernel.launch.grid, kernel.launch.cluster, strict=True))
         return self._replace(first=(x, y, z))
+
+    def several(self, kernel: WatchedKernel) -> Iterator[Instance]:
+        """One for each of the first clusters along the axes of the grid, and those between them."""
+        size, grid = kernel.launch.cluster, kernel.launch.grid
+        axes = [range(0, n, c)[:_NEXT] for n, c in zip(grid, size, strict=True)]
+        every = ((x, y, z) for z in axes[2] for y in axes[1] for x in axes[0])
+        yield from (self._replace(first=one) for one in every)
 
     def neighbours(self, kernel: WatchedKernel) -> Iterator[Instance]:
         """One for the first cluster of the grid, and for the next one along x and along y."""

@@ -17,7 +17,7 @@ import numpy as np
 from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.provenance.judged import Breach, Names
-from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
+from layoutcheck.provenance.refs import GLOBAL, PAIR, Array
 from layoutcheck.provenance.tensors import Tensor
 from layoutcheck.sources.mlir import Operation
 
@@ -40,12 +40,14 @@ class Moved(NamedTuple):
 class Moves:
     """Which operation wrote each byte of shared memory, and which read it; `swizzles` of tensor maps.
 
-    `in_order` are the bytes that `misplaced` saw to arrive each at its place, or at that of a transpose.
+    `all` is whatever is stored in global memory. `in_order` are the bytes that `misplaced` saw to arrive
+    each at its place, or at that of a transpose.
     """
 
     numbers: dict[Operation, int] = field(default_factory=dict)
     swizzles: dict[Operation, str] = field(default_factory=dict)
     stored: list[Moved] = field(default_factory=list)
+    all: list[Moved] = field(default_factory=list)
     in_order: int = 0
 
     def number(self, op: Operation) -> int:
@@ -53,8 +55,9 @@ class Moves:
         return self.numbers.setdefault(op, len(self.numbers) + 1)
 
     def keep(self, op: Operation, block: int, at: Array, labels: Array, through: Array) -> None:
-        """Note what is stored, where it is a plain copy that went through shared memory."""
-        plain = (labels >= GLOBAL) & (labels < PRODUCT) & (through >> _PAIR > 0)
+        """Note what is stored; in `stored`, if it is a plain copy that went through shared memory."""
+        self.all.append(Moved(op, block, at, labels, through))
+        plain = (labels >= GLOBAL) & (labels < PAIR) & (through >> _PAIR > 0)
         if plain.any():
             self.stored.append(Moved(op, block, at[plain], labels[plain], through[plain]))
 

@@ -21,6 +21,7 @@ from layoutcheck.operands.rules import lc610_value_unset as lc610
 from layoutcheck.operands.rules import lc611_fill_summed as lc611
 from layoutcheck.operands.rules import lc612_sum_lost as lc612
 from layoutcheck.operands.rules import lc613_depth_left as lc613
+from layoutcheck.operands.rules import lc614_tile_elsewhere as lc614
 from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
@@ -39,6 +40,11 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
     facts: dict[str, Any] = dict(breach.facts)
     if breach.writer is not None:
         return _moved(breach, facts, module)
+    if breach.kind.startswith("tile"):
+        evidence = {"kernel": module.kernel, "arch": module.arch, **facts}
+        title, message = lc614.tell(breach.kind, facts)
+        where = (_place(module, breach.op, "it is stored"),)
+        return KernelFinding(lc614.RULE.code, lc614.RULE.severity, title, message, where, evidence)
     if breach.kind in ("bare", "lanes"):
         return _of_tensor_memory(breach, facts, module)
     places = [_place(module, breach.op, "the product")]

@@ -44,6 +44,7 @@ class Tracker:
         self.machine, self.slots, self.inner = machine, slots, inner
         self.addresses, self.threads = addresses, machine.launch.threads
         self.unsaid = machine.reasons.bit("data", "values that are followed as elements, not as numbers")
+        self.every = False  # whether elements that meet are both kept, in sums too
         self.restart(Watched(machine.launch))
 
     def restart(self, watched: Watched) -> None:

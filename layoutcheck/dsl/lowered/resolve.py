@@ -33,7 +33,7 @@ from layoutcheck.dsl.lowered.lowered_op import LoweredOp
 from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.lowered.resolved import placed, resolved_all, wanting
 from layoutcheck.dsl.session import DslUnavailable, Session
-from layoutcheck.operands import check_operands, keeps_values, multiplies, rearranges
+from layoutcheck.operands import check_operands
 from layoutcheck.sources.mlir import parse, without_locations
 from layoutcheck.sources.traced import ElementReport, Frame, OperandReport, OrderReport, TracedCopy
 from layoutcheck.sources.traced_module import TracedModule
@@ -247,8 +247,7 @@ class Lowering:
 
     def check_products(self, module: TracedModule) -> OperandReport:
         """What a module's products multiply; by its types alone where elements are not to be followed."""
-        followed = multiplies(module) or rearranges(module) or keeps_values(module)
-        if not followed or not self.products:
+        if not self.products:
             return check_operands(module)
         return self._looked(module, self.products, "unfollowed")
 

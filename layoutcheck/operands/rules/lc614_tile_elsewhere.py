@@ -1,0 +1,31 @@
+"""LC614 tile-elsewhere: whole tiles of a tensor are taken twice in the place of others, or exchanged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.markdown import Page, heading
+
+
+def tell(kind: str, facts: dict[str, Any]) -> tuple[str, str]:
+    """The first element that comes from elsewhere."""
+    source, target = facts["tensors"]
+    rest = f"{facts['differ']:,} of {facts['of']:,} elements that were followed come from another place than theirs."
+    if kind == "tile twice":
+        return "whole tiles of a tensor are taken twice, and others never", (
+            f"{list(facts['at'])} and {list(facts['other'])} of argument {target} are both made of {list(facts['held'])} "
+            f"of argument {source}. The tensors have one shape, so that another tile is never taken. {rest} Compare the "
+            "coordinates of the load with those of the store: block, turn and mode."
+        )
+    if kind == "tile turned":
+        return "the elements inside tiles are transposed, the tiles are not", (
+            f"{list(facts['at'])} of argument {target} is made of {list(facts['held'])} of argument {source}, but tiles "
+            f"keep their places. {rest} If the transpose is meant, exchange the coordinates of the tiles, too."
+        )
+    return "tiles change places along two modes, the elements inside them do not", (
+        f"{list(facts['at'])} of argument {target} is made of {list(facts['held'])} of argument {source}, but inside a "
+        f"tile rows stay rows. {rest} Take the coordinates of the tile in the order of the tensor's modes."
+    )
+
+
+RULE = Page(*heading(__doc__, "note"))
