@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -28,19 +27,17 @@ from layoutcheck.errors import InputError
 from layoutcheck.operands import check_operands, keeps_values, multiplies, rearranges
 from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.order.events import WatchedKernel, kernels
+from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.trips import GRID
-from layoutcheck.provenance.displaced import Arrived, arrived, displaced
-from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, followed, prepared
+from layoutcheck.provenance.copied import blocks_of, kernels_of, tiles_elsewhere, tiles_exchanged
+from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, followed
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
-from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged, Names
+from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged
 from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
-from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.products import Products
-from layoutcheck.provenance.replay import Replay
-from layoutcheck.provenance.tell import told, told_beyond, told_sums, told_unset
+from layoutcheck.provenance.tell import told, told_beyond, told_lost, told_sums, told_unset
 from layoutcheck.provenance.tiles import Mode, no_more, place_tiles
-from layoutcheck.provenance.unset import Unset, padded_sums, unset_values
+from layoutcheck.provenance.unset import Unset, padded_sums, sums_left, unset_values
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -73,15 +70,17 @@ def _of_numbers(module: TracedModule, lowered: str, seconds: float) -> tuple[lis
         calls = numbers_of(module.calls, types, [name_of(op) for op in every])
     except SURPRISES as error:
         return [], [f"{_UNSET}: {_why(error, seconds)}"]
-    unset, sums = (
+    unset, sums, lanes = (
         [_ended(partial(check, op, types, calls, Budget(seconds)), seconds) for op in every]
-        for check in (unset_values, padded_sums)
+        for check in (unset_values, padded_sums, sums_left)
     )
     left = [f"{_UNSET}: {why}" for one in unset for why in one.left]
     left += [f"{_SUMS}: {why}" for one in sums for why in one.left]
-    found, counted = ([use for one in kept for use in one.found] for kept in (unset, sums))
+    found, counted, lost = ([use for one in kept for use in one.found] for kept in (unset, sums, lanes))
     notes = [told_beyond(one, module) for each in unset for one in each.beyond]
-    return [*told_unset(found, module), *told_sums(counted, module), *notes], list(dict.fromkeys(left))
+    return [*told_unset(found, module), *told_sums(counted, module), *told_lost(lost, module), *notes], list(
+        dict.fromkeys(left)
+    )
 
 
 def _ended(check: Callable[[], Unset], seconds: float) -> Unset:
@@ -107,8 +106,8 @@ def _products_of(module: TracedModule, lowered: str, problem: str, seconds: floa
     if not multiplies(module):
         if problem:
             return by_types
-        moved, in_order = _moved(module, lowered, seconds) if rearranges(module) else ([], 0)
-        found = (*by_types.findings, *moved, *_displaced(module, lowered))
+        moved, in_order = tiles_exchanged(module, lowered, seconds) if rearranges(module) else ([], 0)
+        found = (*by_types.findings, *moved, *tiles_elsewhere(module, lowered))
         return replace(by_types, findings=found, in_order=in_order)
     if problem:
         return replace(by_types, unchecked=(*by_types.unchecked, f"elements of products: {problem}"))
@@ -163,7 +162,7 @@ def _checked(
 ) -> OperandReport:
     every = list(dict.fromkeys(_site(op) for op in kernel.operation.walk() if is_product(op)))
     made = OperandReport(module.kernel, module.arch, products=len(every))
-    size = _blocks(kernel)
+    size = blocks_of(kernel)
     if not every:
         return made
     if size > MOST_BLOCKS:
@@ -346,83 +345,8 @@ def _products(kernel: WatchedKernel) -> list[Operation]:
     return [op for op in kernel.operation.walk() if is_product(op)]
 
 
-def _moved(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], int]:
-    """Tiles of a module without products that are written and read through different views.
-
-    Beside them the bytes that arrive in order. What cannot be followed is left: nothing is claimed of such
-    kernels.
-    """
-    found: list[KernelFinding] = []
-    in_order = 0
-    with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
-        for kernel in kernels_of(module, lowered):
-            if _blocks(kernel) > MOST_BLOCKS:
-                continue
-            breaches, moves, names = _arrived(kernel, module.text, seconds)
-            if breaches and names.guessed():
-                again = _arrived(kernel, module.text, seconds, USUAL.larger())[0]
-                breaches = [one for one in breaches if any(map(one.like, again))]
-            found += [told(breach, module) for breach in breaches]
-            in_order += moves.in_order
-    return found, in_order
-
-
-def _displaced(module: TracedModule, lowered: str) -> list[KernelFinding]:
-    """Tiles of a module without products that are put elsewhere; nothing of what is not followed."""
-    found: list[KernelFinding] = []
-    with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
-        for kernel in kernels_of(module, lowered):
-            budget = Budget(TILES_SECONDS)
-            breaches = _put_elsewhere(kernel, module.text, budget, USUAL)
-            if breaches:
-                again = _put_elsewhere(kernel, module.text, budget, USUAL.larger())
-                found += [told(one, module) for one in breaches if any(map(one.like, again))]
-    return found
-
-
-def _put_elsewhere(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> list[Breach]:
-    """The tiles that some of a kernel's blocks put elsewhere. Raises OutOfTime and Undecided."""
-    every: list[Arrived] = []
-    names = Names({})
-    for one in instance.several(instance.of(kernel)):
-        replay, names = _replayed(kernel, text, budget, one)
-        stored = None if replay.lost or replay.moves is None else arrived(replay.moves, replay.pairs)
-        if stored is None:
-            return []
-        every.append(stored)
-    return displaced(every, names)
-
-
-def _arrived(
-    kernel: WatchedKernel, text: str, seconds: float, instance: Instance = USUAL
-) -> tuple[list[Breach], Moves, Names]:
-    """What arrives elsewhere in one kernel. Raises OutOfTime and Undecided."""
-    replay, names = _replayed(kernel, text, Budget(seconds), instance)
-    moves = replay.moves or Moves()
-    return ([] if replay.lost else misplaced(moves, names, text)), moves, names
-
-
-def _replayed(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> tuple[Replay, Names]:
-    """A cluster of a kernel without products, run to its end. Raises OutOfTime and Undecided."""
-    replay, order, names = prepared(kernel, text, budget, Moves(), instance)
-    for step in order:
-        budget.check()
-        replay.run(*step)
-    return replay, names
-
-
-def _blocks(kernel: WatchedKernel) -> int:
-    x, y, z = kernel.launch.cluster
-    return x * y * z
-
-
 def _site(op: Operation) -> str:
     return tag(op) or f"#{op.start}"
 
 
-def kernels_of(module: TracedModule, lowered: str) -> list[WatchedKernel]:
-    """The kernels of a lowered module. Raises InputError."""
-    return kernels(lowered, argument_types(without_locations(module.text)))
-
-
-__all__ = ["check_products"]
+__all__ = ["check_products", "kernels_of"]

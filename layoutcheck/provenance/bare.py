@@ -108,6 +108,10 @@ class Bare:
         if any(self._may_run(op) for op in self.suspects.readers.keys() - self._met):
             self.left[UNSURE] = None
 
+    def lost(self) -> list[tuple[Operation, int, Array]]:
+        """Loads that a sum over lanes leaves out, a step that it does not have, and threads of a block."""
+        return []
+
     def _may_run(self, op: Operation | None) -> bool:
         """Whether an operation stands in a branch or loop whose condition only a run knows."""
         return op is not None and (op in self._unsure or not self._unsure.isdisjoint(op.around()))

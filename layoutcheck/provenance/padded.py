@@ -50,8 +50,8 @@ from layoutcheck.provenance.suspects import Suspects
 from layoutcheck.sources.mlir import Operation, integer
 from layoutcheck.sources.mlir import Value as SsaValue
 
-_FLOAT = re.compile(r"(?:\b|[0-9]x)b?f(?:16|32|64)")
-_MOVES = re.compile(
+FLOAT = re.compile(r"(?:\b|[0-9]x)b?f(?:16|32|64)")
+MOVES = re.compile(
     r"vector\.(?!reduction|multi_reduction)\w+|llvm\.(?:extract|insert)value|.*\.(?:bitcast|freeze)"
 )
 _ARGUMENT = 0.75  # the sample of an argument of the kernel
@@ -81,7 +81,7 @@ class _Arithmetic(Slice):
     """What makes the numbers that are stored: floating point is followed, and decides nothing."""
 
     def _mark(self, value: SsaValue, level: int) -> None:
-        super()._mark(value, DATA if _FLOAT.search(value.type) else NUMBER)
+        super()._mark(value, DATA if FLOAT.search(value.type) else NUMBER)
 
     def _trace(self, value: SsaValue) -> None:
         super()._trace(value)
@@ -101,7 +101,7 @@ def may_pad(kernel: Operation) -> bool:
     masked = any(op.name == COPY and len(op.operands) > 2 for op in every) or any(
         parse_type(op.operands[0].type).space == GLOBAL for op in guarded
     )
-    return masked and any(op.name == "nvvm.shfl.sync" and _FLOAT.search(op.results[0].type) for op in every)
+    return masked and any(op.name == "nvvm.shfl.sync" and FLOAT.search(op.results[0].type) for op in every)
 
 
 class Padded(Bare):
@@ -119,7 +119,7 @@ class Padded(Bare):
         block = self.kernel.regions[0].blocks[0]
         enter(self.kernel, self.machine, self.flow, launched, types)
         for value in block.arguments:
-            if _FLOAT.fullmatch(value.type):
+            if FLOAT.fullmatch(value.type):
                 width = parse_type(value.type).size_bytes
                 slot, at = self.slots[value], label(np.full((1, width), _ARGUMENT), KNOWN | CONST)
                 self.machine.values[slot], self.machine.provenance[slot] = Refs(at), 0
@@ -295,7 +295,7 @@ class Padded(Bare):
             return lambda _given: [constant(op, kind) for kind in made]
         if op.name in ("arith.sitofp", "arith.uitofp"):
             return lambda _given: [self._converted(self.slots[op.operands[0]], made[0].size_bytes)]
-        if _MOVES.fullmatch(op.name):
+        if MOVES.fullmatch(op.name):
             return carry(op)
         if len(made) != 1 or not word:
             return lambda _given: [np.zeros((1, max(1, kind.size_bytes)), np.int64) for kind in made]

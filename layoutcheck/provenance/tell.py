@@ -22,6 +22,7 @@ from layoutcheck.operands.rules import lc611_fill_summed as lc611
 from layoutcheck.operands.rules import lc612_sum_lost as lc612
 from layoutcheck.operands.rules import lc613_depth_left as lc613
 from layoutcheck.operands.rules import lc614_tile_elsewhere as lc614
+from layoutcheck.operands.rules import lc615_lanes_lost as lc615
 from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
@@ -121,6 +122,23 @@ def told_sums(every: Sequence[Found], module: TracedModule) -> list[KernelFindin
         severity = "note" if one.extent else rule.severity
         told = KernelFinding(rule.code, severity, title, message, _different(places), evidence)
         found.setdefault(places[0].where, told)
+    return list(found.values())
+
+
+def told_lost(every: Sequence[Found], module: TracedModule) -> list[KernelFinding]:
+    """The findings of loads that a sum over lanes leaves out; of those of some extents nothing is said."""
+    found: dict[object, KernelFinding] = {}
+    for one in (one for one in every if not one.extent):
+        evidence: dict[str, Any] = {
+            "kernel": module.kernel, "arch": module.arch, "threads": list(one.threads), "count": one.bytes,
+            "step": one.multiple,
+        }  # fmt: skip
+        what = "it is stored" if one.multiple else "its elements are loaded"
+        place = _place(module, one.op, what, one.threads[0])
+        rule, (title, message) = lc615.RULE, lc615.tell(evidence)
+        found.setdefault(
+            place.where, KernelFinding(rule.code, rule.severity, title, message, (place,), evidence)
+        )
     return list(found.values())
 
 

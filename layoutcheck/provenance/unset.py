@@ -28,6 +28,7 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.provenance.bare import Bare, Beyond, Bools, Stored
 from layoutcheck.provenance.gaps import Gaps, of_shared
 from layoutcheck.provenance.labels import NOTHING
+from layoutcheck.provenance.lanes import Reached, may_leave
 from layoutcheck.provenance.padded import Padded, may_pad
 from layoutcheck.provenance.refs import Array
 from layoutcheck.provenance.suspects import Suspects
@@ -43,6 +44,7 @@ OTHERS = "extents other than those of the program's calls"
 _OTHERS_SECONDS = 3.0  # of processor time that these may take
 GRID = "extents or a grid that only a run knows"
 _SHARED_LATE = "shared memory that nothing writes: the time budget was used up"
+LOST = "lanes"  # in the place of the letter of an operand: a load that a sum leaves out
 Uses = dict[tuple[Operation, str], "Found"]
 
 
@@ -110,6 +112,15 @@ def padded_sums(
     if len(kernel.regions[0].blocks) > 1 or not may_pad(kernel):
         return Unset()
     return _told(_Sums(Grid(kernel, types), None, budget), calls)
+
+
+def sums_left(
+    kernel: Operation, types: dict[str, list[str]], calls: Sequence[Numbers | None], budget: Budget
+) -> Unset:
+    """Loads whose elements a sum over lanes leaves out, whatever the extents are. Raises OutOfTime."""
+    if len(kernel.regions[0].blocks) > 1 or not may_leave(kernel):
+        return Unset()
+    return _told(_Lanes(Grid(kernel, types), None, budget), calls)
 
 
 def _told(runs: _Runs, calls: Sequence[Numbers | None]) -> Unset:
@@ -209,6 +220,9 @@ class _Runs:
                 told = extent.told if isinstance(extent, Numbers) else ""
                 fill = self._fill(one.load) if one.elsewhere else ""
                 found.append(replace(_stored(one, kept, run.each, at, told), fill=fill))
+        for op, step, threads in run.lost():
+            span = int(threads[0]), int(threads[-1])
+            found.append(Found(op, LOST, threads=span, bytes=threads.size, multiple=step))
         return {(one.op, one.letter): one for one in found}
 
     def _run(self, how: Launch, launched: Launched) -> Bare | None:
@@ -240,6 +254,13 @@ class _Sums(_Runs):
 
     def _run(self, how: Launch, launched: Launched) -> Bare | None:
         return self._went(Padded(self.grid.kernel, how, _rely), launched)
+
+
+class _Lanes(_Runs):
+    """Evaluations of sums over lanes, for what they leave out."""
+
+    def _run(self, how: Launch, launched: Launched) -> Bare | None:
+        return self._went(Reached(self.grid.kernel, how, _rely), launched)
 
 
 class _Shared(_Runs):

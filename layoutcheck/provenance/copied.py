@@ -1,0 +1,106 @@
+"""Kernels without products: what they move is replayed, and held against its places.
+
+tiles_exchanged(module, lowered, seconds)    # written and read through different views
+tiles_elsewhere(module, lowered)             # whole tiles of another block, turn or mode
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from layoutcheck.copies.cluster import MOST_BLOCKS
+from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.errors import InputError
+from layoutcheck.order import Undecided
+from layoutcheck.order.budget import Budget, OutOfTime
+from layoutcheck.order.events import WatchedKernel, kernels
+from layoutcheck.provenance.displaced import Arrived, arrived, displaced
+from layoutcheck.provenance.examine import SURPRISES, prepared
+from layoutcheck.provenance.instances import USUAL, Instance
+from layoutcheck.provenance.judged import Breach, Names
+from layoutcheck.provenance.moved import Moves, misplaced
+from layoutcheck.provenance.replay import Replay
+from layoutcheck.provenance.tell import told
+from layoutcheck.sources.mlir import without_locations
+from layoutcheck.sources.traced import KernelFinding
+from layoutcheck.sources.traced_module import TracedModule
+
+_SECONDS = 3.0  # of processor time that other tiles than the first may take
+
+
+def tiles_exchanged(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], int]:
+    """Tiles of a module without products that are written and read through different views.
+
+    Beside them the bytes that arrive in order. What cannot be followed is left: nothing is claimed of such
+    kernels.
+    """
+    found: list[KernelFinding] = []
+    in_order = 0
+    with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
+        for kernel in kernels_of(module, lowered):
+            if blocks_of(kernel) > MOST_BLOCKS:
+                continue
+            breaches, moves, names = _arrived(kernel, module.text, seconds)
+            if breaches and names.guessed():
+                again = _arrived(kernel, module.text, seconds, USUAL.larger())[0]
+                breaches = [one for one in breaches if any(map(one.like, again))]
+            found += [told(breach, module) for breach in breaches]
+            in_order += moves.in_order
+    return found, in_order
+
+
+def tiles_elsewhere(module: TracedModule, lowered: str) -> list[KernelFinding]:
+    """Tiles of a module without products that are put elsewhere; nothing of what is not followed."""
+    found: list[KernelFinding] = []
+    with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
+        for kernel in kernels_of(module, lowered):
+            budget = Budget(_SECONDS)
+            if blocks_of(kernel) > MOST_BLOCKS:
+                continue
+            breaches = _put_elsewhere(kernel, module.text, budget, USUAL)
+            if breaches:
+                again = _put_elsewhere(kernel, module.text, budget, USUAL.larger())
+                found += [told(one, module) for one in breaches if any(map(one.like, again))]
+    return found
+
+
+def _put_elsewhere(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> list[Breach]:
+    """The tiles that some of a kernel's blocks put elsewhere. Raises OutOfTime and Undecided."""
+    every: list[Arrived] = []
+    names = Names({})
+    for one in instance.several(instance.of(kernel)):
+        replay, names = _replayed(kernel, text, budget, one)
+        stored = None if replay.lost or replay.moves is None else arrived(replay.moves, replay.pairs)
+        if stored is None:
+            return []
+        every.append(stored)
+    return displaced(every, names)
+
+
+def _arrived(
+    kernel: WatchedKernel, text: str, seconds: float, instance: Instance = USUAL
+) -> tuple[list[Breach], Moves, Names]:
+    """What arrives elsewhere in one kernel. Raises OutOfTime and Undecided."""
+    replay, names = _replayed(kernel, text, Budget(seconds), instance)
+    moves = replay.moves or Moves()
+    return ([] if replay.lost else misplaced(moves, names, text)), moves, names
+
+
+def _replayed(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> tuple[Replay, Names]:
+    """A cluster of a kernel without products, run to its end. Raises OutOfTime and Undecided."""
+    replay, order, names = prepared(kernel, text, budget, Moves(), instance)
+    for step in order:
+        budget.check()
+        replay.run(*step)
+    return replay, names
+
+
+def blocks_of(kernel: WatchedKernel) -> int:
+    """How many blocks a cluster has."""
+    x, y, z = kernel.launch.cluster
+    return x * y * z
+
+
+def kernels_of(module: TracedModule, lowered: str) -> list[WatchedKernel]:
+    """The kernels of a lowered module. Raises InputError."""
+    return kernels(lowered, argument_types(without_locations(module.text)))
