@@ -14,7 +14,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
-from layoutcheck.provenance.displaced import Arrived, arrived, displaced
+from layoutcheck.provenance.displaced import Arrived, arrived, brought_twice, displaced
 from layoutcheck.provenance.examine import SURPRISES, prepared
 from layoutcheck.provenance.instances import USUAL, Instance
 from layoutcheck.provenance.judged import Breach, Names
@@ -73,6 +73,9 @@ def _put_elsewhere(kernel: WatchedKernel, text: str, budget: Budget, instance: I
         stored = None if replay.lost or replay.moves is None else arrived(replay.moves, replay.pairs)
         if stored is None:
             return []
+        twice = [] if every else list(brought_twice(replay, stored, names))
+        if twice:
+            return twice
         every.append(stored)
     return displaced(every, names)
 

@@ -10,6 +10,7 @@ are fetched twice, so that others are not, or if two modes are exchanged while t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from layoutcheck.provenance.judged import Breach, Names
 from layoutcheck.provenance.moved import Moves, linear
 from layoutcheck.provenance.pairs import Pairs
 from layoutcheck.provenance.refs import FLAGS, GLOBAL, PAIR, PRODUCT, Array
+from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.tensors import Tensor
 from layoutcheck.sources.mlir import Operation
 
@@ -67,6 +69,28 @@ def _one(labels: Array, met: Array, source: int) -> Array:
     found = np.where(plain & (labels // GLOBAL_STEP == source), labels, 0)
     found = np.where(paired, met[np.where(paired, labels & (PAIR - 1), 0)] if met.size else 0, found)
     return np.where(plain | paired | (labels == 0), found, _MANY)
+
+
+def brought_twice(replay: Replay, stored: Arrived, names: Names) -> Iterator[Breach]:
+    """Two copies that bring the same elements to two places, beside a tensor that is not used."""
+    labels, writers = replay.shared[0], replay.writers[0]
+    there = (labels >= GLOBAL) & (labels < PAIR)
+    brought = {int(n): np.unique(labels[there & (writers == n)]) for n in np.unique(writers[there]) if n}
+    ops = list(replay.moves.numbers) if replay.moves is not None else []
+    used = {int(n) for n in np.unique(np.concatenate([labels[there], stored.at]) // GLOBAL_STEP)}
+    used |= stored.origins.keys() | {number for one in replay.blocks for number in one.touched}
+    for (one, mine), (other, theirs) in combinations(brought.items(), 2):
+        if not np.array_equal(mine, theirs) or len(np.unique(mine // GLOBAL_STEP)) > 1:
+            continue
+        source = int(mine[0]) // GLOBAL_STEP
+        modes = [tensor.modes for tensor in names.known.get(source, ())]
+        alike = (
+            n for n, every in names.known.items() if n not in used and any(t.modes in modes for t in every)
+        )
+        for unused in alike:
+            facts = (("tensors", (source, unused)), ("of", mine.size))
+            yield Breach("tile of one", ops[other - 1], "", facts, ops[one - 1])
+            return
 
 
 def displaced(every: Sequence[Arrived], names: Names) -> list[Breach]:

@@ -61,7 +61,7 @@ class Replay:
     bare: list[Stored] = field(default_factory=list)  # bytes beside results that nothing wrote, as stored
     left: list[NDArray[np.bool_]] = field(init=False)  # the elements of products that were stored
     _written: list[NDArray[np.bool_]] = field(init=False)  # whether anything wrote each shared byte
-    _writers: list[Array] = field(init=False)  # the number of the operation that wrote each shared byte
+    writers: list[Array] = field(init=False)  # the number of the operation that wrote each shared byte
     _through: list[Array] = field(init=False)  # of each reference: the operations that wrote and read it
     pairs: Pairs = field(default_factory=Pairs)
     packed: bool = False
@@ -75,7 +75,7 @@ class Replay:
         self.labels = [np.zeros(one.references, np.int64) for one in self.blocks]
         self._written = [np.full(_SPAN, one.opaque) for one in self.blocks]
         watched = self.moves is not None
-        self._writers = [np.zeros(_SPAN * watched, np.int64) for _ in self.blocks]
+        self.writers = [np.zeros(_SPAN * watched, np.int64) for _ in self.blocks]
         self._through = [np.zeros(one.references * watched, np.int64) for one in self.blocks]
 
     def resolved(self, block: int, at: Array) -> Array:
@@ -137,7 +137,7 @@ class Replay:
         self._into(block, deed, rows, self.shared[where][at])
         if self.moves is not None:
             index = deed.base + rows[:, None] * deed.width + np.arange(deed.width)
-            self._through[block][index] = pair(self._writers[where][at], self._number)
+            self._through[block][index] = pair(self.writers[where][at], self._number)
 
     def _into(self, block: int, deed: Deed, rows: Array, found: Array) -> None:
         index = deed.base + rows[:, None] * deed.width + np.arange(deed.width)
@@ -177,7 +177,7 @@ class Replay:
         self._written[where][bytes_[inside]] = True
         self._leave(where, labels)
         if self.moves is not None:
-            self._writers[where][bytes_[inside]] = self._number
+            self.writers[where][bytes_[inside]] = self._number
 
     def _store(self, block: int, deed: Deed, active: Mask) -> None:
         rows = np.flatnonzero(active)
@@ -321,7 +321,7 @@ class Replay:
         if bare.any() and not self.lost and (labels[inside] & PRODUCT).any():
             self.bare.append(Stored(deed.op, at[bare], labels[bare], block))
         if self.moves is not None:
-            through = pair(self._writers[where][bytes_], self._number)
+            through = pair(self.writers[where][bytes_], self._number)
             self.moves.keep(deed.op, block, at[inside], labels[inside], through[inside])
 
     def _map(self, deed: Deed, first: int) -> Descriptor | None:

@@ -44,8 +44,12 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
     if breach.kind.startswith("tile"):
         evidence = {"kernel": module.kernel, "arch": module.arch, **facts}
         title, message = lc614.tell(breach.kind, facts)
-        where = (_place(module, breach.op, "it is stored"),)
-        return KernelFinding(lc614.RULE.code, lc614.RULE.severity, title, message, where, evidence)
+        places = [_place(module, breach.op, "it is brought again" if "held" not in facts else "it is stored")]
+        if breach.store is not None and breach.store is not breach.op:
+            places.append(_place(module, breach.store, "the tile is brought"))
+        return KernelFinding(
+            lc614.RULE.code, lc614.RULE.severity, title, message, _different(places), evidence
+        )
     if breach.kind in ("bare", "lanes"):
         return _of_tensor_memory(breach, facts, module)
     places = [_place(module, breach.op, "the product")]

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from layoutcheck.dsl.lowered.spaces import object_at
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.provenance import check_products
 from layoutcheck.provenance.displaced import Arrived, arrived, displaced
 from layoutcheck.provenance.judged import Breach, Names
 from layoutcheck.provenance.moved import Moves
@@ -13,6 +15,8 @@ from layoutcheck.provenance.pairs import Pairs
 from layoutcheck.provenance.refs import MIXED, Array
 from layoutcheck.provenance.tensors import Mode, Tensor
 from layoutcheck.sources.mlir import parse
+from tests.lowering import SharedLowering
+from tests.users import ROOT
 
 N, TILE = 64, 16
 ROW, COLUMN = np.divmod(np.arange(N * N), N)
@@ -91,3 +95,22 @@ def test_each_tensor_that_meets_others_is_looked_at_by_itself() -> None:
     again = pairs.met(met, _at(2, ROW, COLUMN), np.ones(one.size, bool))
     assert not displaced([_stored(again, pairs)], Names(KNOWN))
     assert not displaced([_stored(other | MIXED)], Names(KNOWN))
+
+
+def test_boxes_of_tma() -> None:
+    """c = a + b: right, coordinates exchanged, b's map for a, (bx, bx) for a, (by, by) for b."""
+    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+    with SharedLowering(copies=False, products=check_products) as lowering:
+        found = trace_script(
+            "-m", ["tests.dsl.lowered.users", "boxes", *"01245"], launch=False, arch="sm_90a", cwd=str(ROOT),
+            lowering=lowering,
+        )  # fmt: skip
+    assert not found.failures and len(found.kernels) == 5
+    told = [(one.severity, one.evidence["tensors"], one.evidence.get("held"), one.evidence["of"])
+            for report in found.operands for one in report.findings]  # fmt: skip
+    assert told == [
+        ("note", (1, 3), (64, 0), 4 * 64 * 32),
+        ("note", (2, 1), None, 4 * 64 * 32),
+        ("note", (1, 3), (0, 0), 4 * 64 * 32),
+        ("note", (2, 3), (64, 32), 4 * 64 * 32),
+    ]

@@ -10,6 +10,11 @@ from layoutcheck.markdown import Page, heading
 def tell(kind: str, facts: dict[str, Any]) -> tuple[str, str]:
     """The first element that comes from elsewhere."""
     source, target = facts["tensors"]
+    if kind == "tile of one":
+        return "two copies bring one tile of a tensor, and another tensor is not used", (
+            f"Both bring the same {facts['of']:,} B of argument {source} to two places of shared memory. The kernel is given "
+            f"argument {target} of the same shape, and uses none of it: one of the copies has the wrong tensor map or tensor."
+        )
     rest = f"{facts['differ']:,} of {facts['of']:,} elements that were followed come from another place than theirs."
     if kind == "tile twice":
         return "whole tiles of a tensor are taken twice, and others never", (

@@ -32,7 +32,7 @@ TOLD = {
     "inplace": ("LC504", "LC504", "right"),
     "registers": ("LC610", "LC610", "LC610"),
     "large": ("LC204", "LC204"),
-    "boxes": ("note LC614", "", "LC501", "note LC614", "note LC614", "LC507"),
+    "boxes": ("note LC614", "note LC614", "LC501", "note LC614", "note LC614", "LC507"),
 }  # fmt: skip
 NAMED = {"gather": "addresses or predicates known at run time"}  # what is not checked
 
