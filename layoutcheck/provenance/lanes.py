@@ -100,7 +100,7 @@ class Reached(Padded):
         steps = int(apart[0]) if len(apart) and (apart == apart[0]).all() else 0
         whole = bool((count == 1 << steps.bit_count()).all())
         missing = (1 << steps.bit_length()) - (steps & -steps) & ~steps
-        return missing & -missing if whole else 0
+        return missing & -missing if whole and steps else 0
 
     @staticmethod
     def _several(labels: Array) -> Array:

@@ -18,6 +18,7 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_register
 from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.dsl.lowered.values import for_all
+from layoutcheck.order.budget import OutOfTime
 from layoutcheck.provenance.deeds import Deed, Followed
 from layoutcheck.provenance.fragments import matrix_bytes
 from layoutcheck.provenance.moved import Moves, pair
@@ -27,6 +28,7 @@ from layoutcheck.provenance.tensor_memory import TensorMemory
 from layoutcheck.sources.mlir import Operation
 
 _SPAN = 256 * 1024  # bytes of shared memory of a block
+_MOST_PAIRS = 1 << 16  # in a kernel without products: more are sums, of which nothing is told
 
 
 @dataclass(slots=True)
@@ -97,6 +99,8 @@ class Replay:
         at = np.searchsorted(made, index).clip(max=len(made) - 1)
         which = np.unique(at[(made[at] == index) & (self.labels[block][made[at]] == 0)])
         if which.size:
+            if self.moves is not None and len(self.pairs.known) > _MOST_PAIRS:
+                raise OutOfTime
             parts = self.resolved(block, a[which]), self.resolved(block, b[which])
             self.labels[block][made[which]] = self.pairs.met(*parts, times[which] != 0)
 

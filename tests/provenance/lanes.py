@@ -16,7 +16,7 @@ from cutlass.memory import SmemAllocator
 arch = cute.arch
 RIGHT = (
     "butterfly", "halved", "counted", "down", "quads", "columns", "eighths", "block", "all_warps", "scan",
-    "normalised", "broadcast", "largest", "roles", "rows", "pairs_in_shared",
+    "normalised", "broadcast", "largest", "roles", "rows", "pairs_in_shared", "beside",
 )  # fmt: skip
 # what is left out: (threads of a block, the first and the last), or the step
 LEFT = {
@@ -41,6 +41,11 @@ def sums(a: cute.Tensor, b: cute.Tensor, name: Constexpr):
     every = 16, 8, 4, 2, 1
     if const_expr(name in ("butterfly", "step_2")):
         v = total(v, every if const_expr(name == "butterfly") else (16, 8, 4, 1))
+        if lane == 0:
+            b[row, w] = v
+    elif const_expr(name == "beside"):
+        b[row, t] = v
+        v = total(v, every)
         if lane == 0:
             b[row, w] = v
     elif const_expr(name == "halved"):
