@@ -26,6 +26,7 @@ from layoutcheck.sources.traced import KernelFinding
 from layoutcheck.sources.traced_module import TracedModule
 
 _SECONDS = 3.0  # of processor time that other tiles than the first may take
+_MOST_PAIRS = 1 << 16  # of elements that meet: more are sums, of whose tiles nothing is told
 
 
 def tiles_exchanged(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], int]:
@@ -69,7 +70,7 @@ def _put_elsewhere(kernel: WatchedKernel, text: str, budget: Budget, instance: I
     every: list[Arrived] = []
     names = Names({})
     for one in instance.several(instance.of(kernel)):
-        replay, names = _replayed(kernel, text, budget, one)
+        replay, names = _replayed(kernel, text, budget, one, Moves(most_pairs=_MOST_PAIRS))
         stored = None if replay.lost or replay.moves is None else arrived(replay.moves, replay.pairs)
         if stored is None:
             return []
@@ -84,14 +85,16 @@ def _arrived(
     kernel: WatchedKernel, text: str, seconds: float, instance: Instance = USUAL
 ) -> tuple[list[Breach], Moves, Names]:
     """What arrives elsewhere in one kernel. Raises OutOfTime and Undecided."""
-    replay, names = _replayed(kernel, text, Budget(seconds), instance)
-    moves = replay.moves or Moves()
+    moves = Moves()
+    replay, names = _replayed(kernel, text, Budget(seconds), instance, moves)
     return ([] if replay.lost else misplaced(moves, names, text)), moves, names
 
 
-def _replayed(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> tuple[Replay, Names]:
+def _replayed(
+    kernel: WatchedKernel, text: str, budget: Budget, instance: Instance, moves: Moves
+) -> tuple[Replay, Names]:
     """A cluster of a kernel without products, run to its end. Raises OutOfTime and Undecided."""
-    replay, order, names = prepared(kernel, text, budget, Moves(), instance)
+    replay, order, names = prepared(kernel, text, budget, moves, instance)
     for step in order:
         budget.check()
         replay.run(*step)

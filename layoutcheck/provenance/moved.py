@@ -8,6 +8,7 @@ coordinates exchanged. Slices, transposes and orders within one mode are what ke
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -40,7 +41,8 @@ class Moved(NamedTuple):
 class Moves:
     """Which operation wrote each byte of shared memory, and which read it; `swizzles` of tensor maps.
 
-    `all` is whatever is stored in global memory. `in_order` are the bytes that `misplaced` saw to arrive
+    `all` is whatever is stored in global memory. A replay ends where more than `most_pairs` elements of
+    others meet. `in_order` are the bytes that `misplaced` saw to arrive
     each at its place, or at that of a transpose.
     """
 
@@ -49,6 +51,7 @@ class Moves:
     stored: list[Moved] = field(default_factory=list)
     all: list[Moved] = field(default_factory=list)
     in_order: int = 0
+    most_pairs: float = math.inf
 
     def number(self, op: Operation) -> int:
         """A number for an operation, from 1."""

@@ -28,7 +28,6 @@ from layoutcheck.provenance.tensor_memory import TensorMemory
 from layoutcheck.sources.mlir import Operation
 
 _SPAN = 256 * 1024  # bytes of shared memory of a block
-_MOST_PAIRS = 1 << 16  # in a kernel without products: more are sums, of which nothing is told
 
 
 @dataclass(slots=True)
@@ -99,7 +98,7 @@ class Replay:
         at = np.searchsorted(made, index).clip(max=len(made) - 1)
         which = np.unique(at[(made[at] == index) & (self.labels[block][made[at]] == 0)])
         if which.size:
-            if self.moves is not None and len(self.pairs.known) > _MOST_PAIRS:
+            if self.moves is not None and len(self.pairs.known) > self.moves.most_pairs:
                 raise OutOfTime
             parts = self.resolved(block, a[which]), self.resolved(block, b[which])
             self.labels[block][made[which]] = self.pairs.met(*parts, times[which] != 0)
