@@ -409,6 +409,7 @@ def main() -> None:
     options.add_argument("--to", default=",".join(TARGETS), help="what is drawn in turn, of TARGETS")
     options.add_argument("--child", type=int)
     options.add_argument("--compile", action="store_true")
+    options.add_argument("--uncounted", action="store_true", help="no counters: half of the time")
     options.add_argument("--profile", action="store_true")
     given = options.parse_args()
     if given.compile:
@@ -439,7 +440,7 @@ def main() -> None:
     ]  # fmt: skip
     counted: dict[str, dict[str, float]] = {}
     under: dict[str, bool] = {}
-    if shutil.which("ncu"):
+    if shutil.which("ncu") and not given.uncounted:
         profiled, printed = _children([share for share in shares if share], ncu)
         counted = counters(printed)
         under = {row["name"]: row.get("guarded", False) for row in profiled}
