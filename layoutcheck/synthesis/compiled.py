@@ -40,8 +40,7 @@ class Compiled(NamedTuple):
 
     def of_a_tile(self, barriers: int, loaded: float) -> Compiled:
         """For one tile, which takes so many barriers, or without any so many bytes of a thread."""
-        tiles = self.barriers / barriers if barriers else self.loaded / loaded if loaded else 1.0
-        tiles = max(1.0, tiles)
+        tiles = max(1.0, self.barriers / barriers if barriers else self.loaded / loaded if loaded else 1.0)
         return self._replace(
             instructions=self.instructions / tiles,
             alone=self.alone / tiles,

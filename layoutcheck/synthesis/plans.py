@@ -45,8 +45,7 @@ class Plan:
     """One way of the whole tile, every copy of it `legal` or `slow` by `check`.
 
     `counts` are warp instructions, wavefronts, sectors and runs of one tile; `cycles` the predicted time of
-    an SM for a tile (`synthesis.pace`); `made` what the compiler made of it, if it was asked; `shared_bytes`
-    those of all stages;
+    an SM for a tile (`synthesis.pace`); `made` what the compiler made of it, if it was asked.
     """
 
     found: Found

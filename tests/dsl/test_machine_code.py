@@ -11,7 +11,7 @@ from layoutcheck.synthesis.compiled import Compiled
 
 OPCODES = {
     "LDG": 0x981, "STS": 0x388, "STG": 0x986, "BAR": 0xB1D, "LDS": 0x984, "BRA": 0x947, "BULK": 0x5B4,
-    "ADD": 0x210, "STL": 0x387,
+    "ADD": 0x210, "STL": 0x387, "BRA.U": 0x547,
 }  # fmt: skip
 ALWAYS = 7
 
@@ -72,6 +72,13 @@ def pairs(*boards: int) -> list[str]:
 )
 def test_what_waits_for_a_load_is_behind_it_by_a_latency(words: list[str], expected: int) -> None:
     assert turn(code(*words, loop=0), False).rounds == pytest.approx(expected, abs=0.01)
+
+
+def test_a_loop_may_end_by_a_branch_on_a_uniform_predicate() -> None:
+    """Its guard always says that it is under none. The second one is around what one warp executes."""
+    inside = ["BRA.U to=4", "BULK", "ADD", "BAR", "LDG writes=0", "STS waits=1", "BRA.U to=1"]
+    found = turn(code("LDG", *inside), False)
+    assert (found.instructions, found.alone, found.barriers, found.loaded) == (5, 2, 1, 4)
 
 
 def test_a_turn_takes_its_stalls_and_what_it_waits_for_shared_memory() -> None:

@@ -20,9 +20,11 @@ _ASYNC, _ALWAYS = 0xFAE, 0x7
 """`LDGSTS`, which is cp.async, and the guard of what is under no predicate: bits 12 to 15."""
 _NAMES = {
     0x981: "LDG", 0x986: "STG", 0x388: "STS", 0x988: "STS", 0x984: "LDS", 0x83B: "LDSM", 0x844: "STSM",
-    0xFAE: "LDGSTS", 0x387: "STL", 0x947: "BRA", 0xB1D: "BAR", 0x5B4: "BULK", 0x3B5: "BULK", 0x9B7: "BULK",
+    0xFAE: "LDGSTS", 0x387: "STL", 0x947: "BRA", 0x547: "BRA", 0xB1D: "BAR",
+    0x5B4: "BULK", 0x3B5: "BULK", 0x9B7: "BULK",
 }  # fmt: skip
 """The lowest 12 bits of sm_90's instructions, as nvdisasm names them; "BULK" are those of the copy engine."""
+_UNIFORM = 0x547  # BRA.U: its condition is a uniform predicate, no guard
 _MEMORY = frozenset({"LDG", "STG", "STS", "LDS", "LDSM", "STSM", "LDGSTS"})
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16, 0)
 """Bytes of an access, by bits 73 to 75."""
@@ -150,7 +152,7 @@ def _decoded(code: bytes) -> list[Instruction]:
         found.append(
             Instruction(
                 name=name,
-                guard=low >> 12 & 0xF,
+                guard=low >> 12 & 0xF if low & 0xFFF != _UNIFORM else 0,
                 bytes=_WIDTHS[high >> 9 & 7] if name in ("LDG", "STG", "LDGSTS", "STL") else 0,
                 stall=high >> 41 & 0xF,
                 writes=high >> 46 & 7,
