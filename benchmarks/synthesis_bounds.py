@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -26,12 +27,14 @@ from benchmarks.evidence import head, write
 from benchmarks.synthesis_plans import COMPILE_SECONDS, MOST_PLANS, _children, extents, requests, tau
 
 Row = dict[str, Any]
-BOUNDS = {"none": "", "one": ", min_blocks_per_mp=1"}
-"""What is added to the launch."""
+BOUNDS = {"none": ("", ""), "one": ("stream=stream", "stream=stream, min_blocks_per_mp=1")}
+"""What is put for what."""
+MIXED = {"none": ("", ""), "one": ("cute.arch.sync_warp()", "pass")}
+"""The same of `--mixed`: ptxas may store what some loads bring before others begin."""
 
 
-def plans_of(request: Row, first: int) -> list[Row]:
-    """Up to `MOST_PLANS` plans with each of the `BOUNDS`, with what the compiler makes of them."""
+def plans_of(request: Row, first: int, bounds: dict[str, tuple[str, str]]) -> list[Row]:
+    """Up to `MOST_PLANS` plans with each of the bounds, with what the compiler makes of them."""
     from layoutcheck.errors import InputError
     from layoutcheck.fixes.code import dtype_code
     from layoutcheck.synthesis.compiled import items, made_of
@@ -56,15 +59,15 @@ def plans_of(request: Row, first: int) -> list[Row]:
     for place in sorted(chosen):
         plan = plans[place]
         [item] = items([(plan.found, plan.steps)], wanted)
-        for bound, more in BOUNDS.items():
+        for bound, put in bounds.items():
             name = f"plan_{first + len(rows):03d}"
             kept, looked = (
-                _bounded(program(plan.found, plan.steps, wanted, end), more)
+                _put(program(plan.found, plan.steps, wanted, end), *put)
                 .replace("def kernel(", f"def {name}(")
                 .replace("    kernel(", f"    {name}(")
                 for end in (Ending.KEEP, Ending.LOOK)
             )
-            asked.append({**item, "code": _bounded(item["code"], more)})
+            asked.append({**item, "code": _put(item["code"], *put)})
             rows.append(
                 {
                     "name": name, "bound": bound, "request": request, "kind": plan.kind, "rank": place,
@@ -75,10 +78,15 @@ def plans_of(request: Row, first: int) -> list[Row]:
                     "keep": takes_keep(wanted, Ending.LOOK),
                 }
             )  # fmt: skip
-    for row, answer in zip(rows, _compiled(asked), strict=True):
+    try:
+        answers = _compiled(asked)
+    except subprocess.SubprocessError as error:
+        print(f"{request}: {error}", file=sys.stderr)
+        return []
+    for row, answer in zip(rows, answers, strict=True):
         made = made_of(answer)
         needs = demand(plans[row["rank"]].found, wanted, made)
-        row |= {"compiled": made, "predicted_us": _us(tiles, pace(needs)[0])}
+        row |= {"compiled": made, "demand": needs._asdict(), "predicted_us": _us(tiles, pace(needs)[0])}
     return rows
 
 
@@ -88,8 +96,8 @@ def _us(tiles: int, cycles: float) -> float:
     return tiles / SMS * cycles / CLOCK_GHZ / 1000
 
 
-def _bounded(text: str, more: str) -> str:
-    return text.replace("stream=stream", f"stream=stream{more}")
+def _put(text: str, old: str, new: str) -> str:
+    return text.replace(old, new) if old else text
 
 
 def _compiled(asked: list[Row]) -> list[Row]:
@@ -141,11 +149,13 @@ def main() -> int:
     options.add_argument("--plans", type=int, default=100)
     options.add_argument("--seed", type=int, default=81)
     options.add_argument("--processes", type=int, default=17)
+    options.add_argument("--mixed", action="store_true", help="beside programs that mix loads and stores")
     given = options.parse_args()
     asked = requests(given.seed, given.plans)
     with ProcessPoolExecutor(given.processes) as pool:
         firsts = range(0, MOST_PLANS * len(BOUNDS) * len(asked), MOST_PLANS * len(BOUNDS))
-        groups = [group for group in pool.map(plans_of, asked, firsts) if group]
+        bounds = repeat(MIXED if given.mixed else BOUNDS)
+        groups = [group for group in pool.map(plans_of, asked, firsts, bounds) if group]
     shares = [
         [row for group in groups[n :: given.processes] for row in group] for n in range(given.processes)
     ]

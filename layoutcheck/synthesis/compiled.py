@@ -10,8 +10,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.fixes.code import dtype_code
 from layoutcheck.synthesis.copies import Step
 from layoutcheck.synthesis.matrix import Matrix
-from layoutcheck.synthesis.moved import Ending
-from layoutcheck.synthesis.moves import Direct, Global, Move
+from layoutcheck.synthesis.moved import Ending, together
+from layoutcheck.synthesis.moves import Direct, Move
 from layoutcheck.synthesis.program import program, takes_keep
 from layoutcheck.synthesis.search import Found
 from layoutcheck.synthesis.threads import Threads
@@ -94,22 +94,20 @@ MOST_REGISTERS = 255.0
 """Of a thread (CUDA programming guide, compute capability 9.0)."""
 REGISTER_BYTES = 4
 """Of a register (the same)."""
-TOGETHER = 4
-"""Loads that a thread waits for at once, of twice as many; each doubling takes a round more (measured)."""
 BOX_INSTRUCTIONS = 8.0
 """Of the warp that starts bulk copies, for each box: compiled programs take 8 to 10 for each of 6 to 16 boxes
 that they load, 4 to 6 for one that they store, and 15 for each of 192."""
-ONE_BY_ONE, BESIDE, EACH_WORD = 48.0, 24.0, 2.0
-"""Registers of a program without a tile ahead, which turns block after block: at most so many, or those
-beside a block and for each of its words (compiled programs)."""
+FEW_REGISTERS, BESIDE_LOADS, BESIDE_BLOCK, EACH_WORD = 32.0, 16.0, 24.0, 2.0
+"""Registers of a thread: at least; beside the words that loads bring `together`; beside a block that it
+turns, and for each word of that (compiled programs)."""
 OWN_CYCLES, ANEW_CYCLES = 70.0, 290.0
 """Of a warp by itself for a tile of an epilogue, and more if it has one stage: its loop is not unrolled, and
 works out addresses in each turn (compiled programs, as the next)."""
 WORD_CYCLES, ACCESS_CYCLES, TURNED_CYCLES, BOX_CYCLES = 1.8, 6.7, 1.1, 9.0
 """For each word that stmatrix takes, access of a thread, element turned in registers, and box. Two halves of
 390 programs, fitted alone, give 0.8 to 1.4 times these."""
-OWN_REGISTERS, LEAST_REGISTERS = 20, 4
-"""Those of a thread that hold no loads under way, and those that do at least (measured)."""
+ROUND_WORDS = 16.0
+"""Registers that loads of a thread fill before it waits, if ptxas mixes them with their use (the same)."""
 
 
 def active(move: Move, wanted: Wanted) -> int:
@@ -126,8 +124,7 @@ def expected(found: Found, wanted: Wanted) -> Compiled:
     """
     size, shared = math.prod(wanted.tile) * wanted.element_bytes, found.shared
     piped = wanted.stages > 1 and shared is not None
-    registers, instructions = 28.0 + 4.0 * piped, 24.0 + 12.0 * piped
-    alone = block = 0.0
+    registers, instructions, alone = FEW_REGISTERS, 24.0 + 12.0 * piped, 0.0
     cycles = OWN_CYCLES + ANEW_CYCLES * (not piped)
     for move in found.moves:
         if isinstance(move, Tma) and shared is not None:
@@ -144,27 +141,19 @@ def expected(found: Found, wanted: Wanted) -> Compiled:
             turned = deal.block > 1 and deal.vector > 1
             cycles += ACCESS_CYCLES * accesses + TURNED_CYCLES * elements * turned
             if turned:
-                block = max(block, deal.vector * deal.block * wanted.element_bytes / REGISTER_BYTES)
-                registers += 1.3 * words
+                block = deal.vector * deal.block * wanted.element_bytes / REGISTER_BYTES
+                registers = max(registers, BESIDE_BLOCK + EACH_WORD * block)
                 instructions += elements * (wanted.element_bytes < REGISTER_BYTES)
             instructions += 3 * accesses + (0 if isinstance(move, Threads) and move.outer else words)
-    most = MOST_REGISTERS if piped else max(ONE_BY_ONE, BESIDE + EACH_WORD * block)
-    known = cycles if wanted.accumulator else None
-    return Compiled(min(registers, most, MOST_REGISTERS), instructions, alone, cycles=known)
+    if together(found, wanted):
+        registers = max(registers, BESIDE_LOADS + size / REGISTER_BYTES / active(found.moves[0], wanted))
+    registers = min(registers, MOST_REGISTERS)
+    return Compiled(registers, instructions, alone, cycles=cycles if wanted.accumulator else None)
 
 
-def rounds_of(code: Compiled, writer: Move, threads: int, wanted: Wanted) -> float:
+def rounds_of(code: Compiled, found: Found, wanted: Wanted) -> float:
     """Those of the program for one tile, or at least so many: ptxas lets few of many loads wait together."""
     if code.rounds is not None:
         return max(1.0, code.rounds)
-    words = math.prod(wanted.tile) * wanted.element_bytes / REGISTER_BYTES / threads
-    found = words / max(code.registers - OWN_REGISTERS, LEAST_REGISTERS)
-    if isinstance(writer, (Threads, Direct)):
-        loads = math.prod(writer.deal.tile) / (writer.deal.threads * writer.deal.width(loaded(writer)[1]))
-        found = max(found, math.log2(loads / TOGETHER))
-    return max(1.0, found)
-
-
-def loaded(writer: Threads | Direct) -> tuple[Global | None, int]:
-    """The global tensor that it loads, and along which mode."""
-    return writer.sides[0] if isinstance(writer, Direct) else (writer.outer, writer.deal.fast)
+    words = math.prod(wanted.tile) * wanted.element_bytes / REGISTER_BYTES / active(found.moves[0], wanted)
+    return 1.0 if together(found, wanted) else max(1.0, words / ROUND_WORDS)

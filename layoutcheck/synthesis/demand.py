@@ -115,7 +115,7 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         waited_for=waits or wanted.stages == 1,
         divided=wanted.divided,
         ahead=ahead,
-        rounds=compiled.rounds_of(code, first, active, wanted) if way == "ld" else 1.0,
+        rounds=compiled.rounds_of(code, found, wanted) if way == "ld" else 1.0,
         barriers=barriers,
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
         blocks=blocks,
@@ -157,7 +157,7 @@ def way_of(writer: Move, wanted: Wanted) -> str:
 def _held(writer: Move, wanted: Wanted) -> float:
     """Bytes of the lines that the loads of a tile hold, by its first accesses."""
     assert isinstance(writer, (Threads, Direct))
-    outer, mode = compiled.loaded(writer)
+    outer, mode = writer.sides[0] if isinstance(writer, Direct) else (writer.outer, writer.deal.fast)
     assert outer is not None
     size, sectors, lines = outer.tile.element_bytes, 0, 0
     for row in outer.addresses(writer.deal.accesses(mode)[:8]):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
 from layoutcheck.fixes import code
+from layoutcheck.machine.arch import WARP
 from layoutcheck.synthesis.copies import Step
+from layoutcheck.synthesis.moves import Direct
 from layoutcheck.synthesis.search import Found
+from layoutcheck.synthesis.threads import Threads
 from layoutcheck.synthesis.wanted import Wanted
 
 _PAD = "    "
 _NEVER = 1234567891
+TOGETHER_WORDS = 64  # registers of a thread that loads fill at once: more would leave too few for the rest
 
 
 class Ending(Enum):
@@ -38,6 +43,7 @@ class Moves:
         self.load = "tma load" in roles
         self.store = "tma store" in roles
         self.asynchronous = "async" in roles
+        self.together = together(found, wanted)
         # A descriptor, or nothing after the last step: what there is goes to `out`.
         self.outs = [f"out{n or ''}" for n, one in enumerate(wanted.consumers) if one.target != "gmem"]
 
@@ -115,14 +121,17 @@ class Moves:
             elif step.role == "matrix store":
                 lines += self._accumulators(name, held, src, dst, place)
             elif step.role in ("load", "matrix"):
-                lines += [*self._loaded(step, name, held, src, guard), *self._converted(held, move, step)]
+                lines += self._loaded(step, name, held, src, guard)
+                if self.together and move == 0:
+                    lines.append("cute.arch.sync_warp()  # all loads are on their way before a store")
+                lines += self._converted(held, move, step)
                 if out:
                     ends = (f"{name}.partition_D({one})" for one in (out, place))
                     lines += self._ended(held, self._element_by_element(held, held, *ends))
             elif step.role == "turn":
                 lines += _turned(step, held)
             else:
-                if step.copy.src.layout != self._last(move).dst.layout:
+                if step.copy.src.layout != self.steps[move][-2].copy.dst.layout:
                     layout = code.layout_code(step.copy.src.layout)
                     lines.append(f"{held} = cute.make_tensor({held}.iterator, {layout})")
                 lines.append(f"cute.copy({name}_atom, {held}, {name}.partition_D({dst}){guard})")
@@ -183,9 +192,15 @@ class Moves:
         ends = [(one.copy.atom, one.split) for one in self.steps[move] if one.role in ("load", "store")]
         return first if ends.count(ends[0]) == len(ends) else f"{first}_{step.role}"
 
-    def _last(self, move: int) -> Any:
-        """The copy before a move's store."""
-        return self.steps[move][-2].copy
+
+def together(found: Found, wanted: Wanted) -> bool:
+    """Whether a warp starts all loads of a tile before it stores what they bring: ptxas would mix them."""
+    first = found.moves[0]
+    if not isinstance(first, (Threads, Direct)) or wanted.accumulator:
+        return False
+    stores = len(first.sides) > 1 if isinstance(first, Direct) else not first.asynchronous
+    words = math.prod(wanted.tile) * wanted.element_bytes / 4 / first.deal.threads
+    return stores and first.deal.threads % WARP == 0 and words <= TOGETHER_WORDS
 
 
 def _turned(step: Step, held: str) -> list[str]:

@@ -257,8 +257,7 @@ def synthesize(
                 refused.add((guilty, None if whatever or one.shared is None else one.shared.layout))
         if len(refused) == before or searched_until.passed:
             break
-    kinds = {plan.kind for plan in plans}
-    dropped = tuple((kind, why) for kind, why in reasons.items() if kind not in kinds)
+    dropped = tuple(one for one in reasons.items() if one[0] not in {plan.kind for plan in plans})
     if not plans:
         raise _none(wanted, space, dropped, searched.layouts if searched_until.passed else None)
     if compiler is not None:
@@ -290,6 +289,3 @@ def _none(
         return InputError(said + late, expected="a smaller tile, or one --engine")
     found = lack(space, wanted)
     return InputError(said + found.said, expected=found.expected)
-
-
-__all__ = ["Plan", "Synthesis", "synthesize"]

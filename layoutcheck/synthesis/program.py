@@ -58,6 +58,7 @@ def statements(found: Found, steps: list[Step], wanted: Wanted, waits: bool) -> 
     With `waits` they wait for what cp.async brings; else the program does as it did before.
     """
     made = _Program(found, [steps], wanted, Ending.WRITE)
+    made.together = False  # the place may be one that a part of a warp reaches
     lines = made.setup() + made.threads(0, "src", "dst")
     if waits and steps[0].role == "async":
         lines += ["cute.arch.cp_async_commit_group()", "cute.arch.cp_async_wait_group(0)"]

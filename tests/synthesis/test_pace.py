@@ -250,11 +250,35 @@ def test_the_warp_that_starts_bulk_copies_executes_more_than_the_others(plans: S
     assert (two.instructions, two.own) == (4 * 50 + 25, 150)
 
 
-@pytest.mark.parametrize(("src", "rounds"), [("gmem (?,?):(?,1)", 3), (K, 2)])
-def test_many_narrow_loads_are_guessed_to_wait_in_rounds(src: str, rounds: int) -> None:
-    """A thread takes 64 bytes of the tile, by 2 at a time or by 16: its registers hold half at once."""
-    found = lc.synthesize("(64,64)", src, "registers", engine="universal", major="K")
-    assert found.best.demand.way == "ld" and found.best.demand.rounds == rounds
+@pytest.mark.parametrize(
+    ("kind", "rounds", "registers"), [("direct", 4, 32), ("universal, K-contiguous, plain", 1, 16 + 64)]
+)
+def test_loads_that_nothing_keeps_together_are_guessed_to_wait_in_rounds(
+    kind: str, rounds: int, registers: int
+) -> None:
+    """A thread takes 256 bytes of the tile: what goes to shared memory waits until all loads have begun."""
+    plans = lc.synthesize("(128,128)", K, "registers", engine="universal", major="K").plans
+    plan = next(plan for plan in plans if plan.kind.startswith(kind))
+    assert plan.demand.way == "ld" and plan.demand.rounds == rounds
+    assert plan.demand.blocks == resident(registers, 128, plan.shared_bytes)
+
+
+def test_a_warp_starts_all_loads_of_a_tile_before_it_stores_what_they_bring() -> None:
+    pytest.importorskip("cutlass")
+    found = lc.synthesize("(128,64)", K, "wgmma.A", engine="universal", stages=2, compiled=True)
+    for plan in found.plans:
+        assert plan.code.count("sync_warp") == 2  # of the first tile, and of the next ones
+        assert plan.made is not None and plan.made.rounds == pytest.approx(1, abs=0.1)
+
+
+def test_loads_of_half_a_warp_or_of_many_registers_do_not_wait_for_one_another() -> None:
+    """The barrier is for whole warps; and 64 registers are the most that loads may fill."""
+    apart = lc.synthesize("(96,48)", K, "gmem", dst=K, engine="universal", threads=256).plans
+    threads = {plan.found.moves[0].deal.threads: "sync_warp" in plan.code for plan in apart}
+    assert threads == {192: True, 144: False, 72: False}
+    for tile, waits in (("(128,128)", True), ("(192,128)", False)):
+        plan = lc.synthesize(tile, K, "gmem", dst=K, engine="universal").best
+        assert ("sync_warp" in plan.code) == waits
 
 
 def test_without_machine_code_that_is_read_only_the_registers_are_the_compilers(plans: Synthesis) -> None:
@@ -290,14 +314,7 @@ def test_an_epilogue_s_warp_is_guessed_to_take_what_it_takes_compiled(
     assert plan.demand.own == pytest.approx(cycles, rel=0.2)
 
 
-def test_without_a_tile_ahead_registers_hold_one_block() -> None:
+def test_a_thread_that_turns_a_block_is_guessed_to_hold_it_twice() -> None:
     """8 x 8 elements are 32 words."""
-    turned = {
-        stages: lc.synthesize("(192,64)", MN, "gmem", dst=K, dtype="f16", engine="universal", stages=stages)
-        for stages in (1, 2)
-    }
-    most = {
-        stages: max(expected(plan.found, found.wanted).registers for plan in found.plans)
-        for stages, found in turned.items()
-    }
-    assert most[1] <= 24 + 2 * 32 < most[2]
+    found = lc.synthesize("(192,64)", MN, "gmem", dst=K, dtype="f16", engine="universal", stages=2)
+    assert max(expected(plan.found, found.wanted).registers for plan in found.plans) == 24 + 2 * 32

@@ -24,7 +24,6 @@ _NAMES = {
     0x5B4: "BULK", 0x3B5: "BULK", 0x9B7: "BULK",
 }  # fmt: skip
 """The lowest 12 bits of sm_90's instructions, as nvdisasm names them; "BULK" are those of the copy engine."""
-_UNIFORM = 0x547  # BRA.U: its condition is a uniform predicate, no guard
 _MEMORY = frozenset({"LDG", "STG", "STS", "LDS", "LDSM", "STSM", "LDGSTS"})
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16, 0)
 """Bytes of an access, by bits 73 to 75."""
@@ -152,7 +151,7 @@ def _decoded(code: bytes) -> list[Instruction]:
         found.append(
             Instruction(
                 name=name,
-                guard=low >> 12 & 0xF if low & 0xFFF != _UNIFORM else 0,
+                guard=low >> 12 & 0xF if low & 0xFFF != 0x547 else 0,  # BRA.U: a uniform predicate
                 bytes=_WIDTHS[high >> 9 & 7] if name in ("LDG", "STG", "LDGSTS", "STL") else 0,
                 stall=high >> 41 & 0xF,
                 writes=high >> 46 & 7,
