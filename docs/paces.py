@@ -145,6 +145,7 @@ def _figures() -> str:
         _fresh(fitted),
         _first_four(parts),
         _to_memory(plans),
+        _together(),
         _bounds(),
         f"**Bits and counters.** Of the {len(fresh)} plans of seeds {', '.join(ran['pairs'])}, {right} moved "
         f"the right bits, and {exact} of {len(seen)} had the counters as predicted, {under} of them without "
@@ -220,6 +221,35 @@ def _spilled() -> str:
         f"Of {len(ran)} such plans that ncu counted, {len(local)}, among them the slowest of their requests, "
         f"write {more[0]:.1f} to {more[-1]:.1f} times the sectors of others: ptxas puts registers into local "
         "memory. `--compiled` reads that now; the figures of copies are from before."
+    )
+
+
+def _together() -> str:
+    """What it brings that a warp starts all loads of a tile before it stores what they bring."""
+    ran = read("synthesis_together")
+    plans: dict[str, dict[str, Any]] = {}
+    for row in ran["plans"]:
+        key = json.dumps([row["seed"], row["request"], row["kind"], row["shared"]])
+        plans.setdefault(key, {})[row["bound"]] = row
+    both = [one for one in plans.values() if len(one) == 2 and one["none"]["way"] == "ld"]
+    ratios = [one["one"]["us"] / one["none"]["us"] for one in both]
+    best = [ratio for seed in ran["seeds"].values() for ratio in seed["best"]]
+    orders = [seed["orders"]["none"] for seed in ran["seeds"].values()]
+    count = sum(order["pairs"] for order in orders)
+    compiled, guessed = (
+        sum(order[name] * order["pairs"] for order in orders) / count for name in ("tau", "tau_expected")
+    )
+    right = sum(row["wrong"] == 0 for row in ran["plans"])
+    return (
+        "**Loads that wait together.** A warp starts all loads of a tile, then meets a barrier of its own, "
+        "then stores: ptxas, which else mixes them in up to 10 rounds, lets a thread wait once. Without the "
+        f"barrier {len(both)} programs of seeds {', '.join(ran['seeds'])} take {mean(ratios):.2f} of the "
+        f"time, {sum(one > 1.03 for one in ratios)} of them more than 3 % longer, "
+        f"{sum(one < 0.97 for one in ratios)} less ({min(ratios):.2f} to {max(ratios):.2f}); the fastest "
+        f"program of a request {min(best):.2f} to {max(best):.2f}. {right} of {len(ran['plans'])} moved the "
+        f"right bits. The order with the barrier has a tau of {compiled:.2f} with `--compiled`, "
+        f"{guessed:.2f} without. All other figures of the order are of programs without the barrier, and "
+        "of the guess that was theirs."
     )
 
 
