@@ -240,6 +240,12 @@ def _together() -> str:
         sum(order[name] * order["pairs"] for order in orders) / count for name in ("tau", "tau_expected")
     )
     right = sum(row["wrong"] == 0 for row in ran["plans"])
+    seeds = read("synthesis_seeds")["seeds"]
+    pairs = sum(one["pairs"] for one in seeds.values())
+    more = [
+        sum(one[name] * one["pairs"] for one in seeds.values()) / pairs for name in ("tau", "tau_expected")
+    ]
+    wrong = [row[-1] for one in seeds.values() for rows in one["plans"] for row in rows["found"]]
     return (
         "**Loads that wait together.** A warp starts all loads of a tile, then meets a barrier of its own, "
         "then stores: ptxas, which else mixes them in up to 10 rounds, lets a thread wait once. Without the "
@@ -248,8 +254,9 @@ def _together() -> str:
         f"{sum(one < 0.97 for one in ratios)} less ({min(ratios):.2f} to {max(ratios):.2f}); the fastest "
         f"program of a request {min(best):.2f} to {max(best):.2f}. {right} of {len(ran['plans'])} moved the "
         f"right bits. The order with the barrier has a tau of {compiled:.2f} with `--compiled`, "
-        f"{guessed:.2f} without. All other figures of the order are of programs without the barrier, and "
-        "of the guess that was theirs."
+        f"{guessed:.2f} without; of eight more seeds, {', '.join(seeds)}, {more[0]:.2f} and {more[1]:.2f} "
+        f"({wrong.count(0)} of {len(wrong)} plans right). All other figures of the order are of programs "
+        "without the barrier, and of the guess that was theirs."
     )
 
 

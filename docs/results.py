@@ -138,6 +138,7 @@ _PAGES = {
     "in_flight": ("loads in flight beside what shared memory leaves of L1", "synthesis.md"),
     "advice_sweep": ("`trace --advise` on public scripts, counted again by the lowering", "synthesis.md"),
     "synthesis_bounds": ("plans with and without launch bounds: times and their order", "synthesis.md"),
+    "synthesis_seeds": ("plans of eight more seeds, whose loads wait together: times, order", "synthesis.md"),
     "synthesis_together": ("plans whose loads wait together, and the same mixed with stores", "synthesis.md"),
     "synthesis_layouts": (
         "NVIDIA's operand layouts beside better ones of ours: wavefronts that ncu counted",
