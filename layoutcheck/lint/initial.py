@@ -263,7 +263,10 @@ def installed_from() -> str:
     except metadata.PackageNotFoundError:  # its source is on Python's path
         if clone := _clone(str(Path(__file__).parents[2])):
             return f"layoutcheck[dsl] @ git+{clone}"
-        raise InputError("layoutcheck is not installed here", expected="--requirement") from None
+        raise InputError(
+            "layoutcheck is not installed here: what should CI install?",
+            expected="layoutcheck init --requirement NAME",
+        ) from None
     origin = json.loads(found.read_text("direct_url.json") or "{}")
     url = origin.get("url", "")
     if "vcs_info" in origin:

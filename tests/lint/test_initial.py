@@ -249,7 +249,10 @@ def test_a_source_on_the_path_is_no_distribution(
         run(["init", "--dry-run"]) == 0 and "layoutcheck[dsl] @ git+https://a/b@c" in capsys.readouterr().out
     )
     monkeypatch.setattr(initial, "_clone", lambda folder: "")
-    assert run(["init", "--dry-run"]) == 2 and "expected --requirement" in capsys.readouterr().err
+    assert (
+        run(["init", "--dry-run"]) == 2
+        and "expected layoutcheck init --requirement NAME" in capsys.readouterr().err
+    )
     assert run(["init", "--dry-run", "--requirement", "layoutcheck==9"]) == 0
 
 
