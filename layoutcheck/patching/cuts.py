@@ -21,8 +21,8 @@ MOST_STEPS = 40
 
 _CUTS = {
     "local_tile": 0, "local_partition": 0, "zipped_divide": 0, "logical_divide": 0, "tiled_divide": 0,
-    "flat_divide": 0, "group_modes": 0, "slice_": 0, "filter_zeros": 0, "domain_offset": 1, "partition_S": 0,
-    "partition_D": 0, "partition_A": 0, "partition_B": 0, "partition_C": 0,
+    "flat_divide": 0, "composition": 0, "group_modes": 0, "slice_": 0, "filter_zeros": 0, "domain_offset": 1,
+    "partition_S": 0, "partition_D": 0, "partition_A": 0, "partition_B": 0, "partition_C": 0,
 }  # fmt: skip
 """Functions that give a part of a tensor, and which argument is the tensor."""
 

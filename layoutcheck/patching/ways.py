@@ -86,10 +86,10 @@ def ways(
     for title, edits in turned_tiles(program, site, first, report.copy) if by is None else ():
         yield Way(title, "slow", edits)
     if by in (None, STRATEGY) and (first.has_tail or first.leaves_tensor):
-        for edits in reused(program, site):
+        for edits in reused(program, site, report.copy):
             yield Way(_REUSED, "slow", edits, ())
         for edits, bare in guarded(program, site, report.copy):
-            yield Way(_GUARDED, "slow", edits, bare)
+            yield Way(_GUARDED if name_of(site.call) == "copy" else _BRANCH, "slow", edits, bare)
     split = by is None and (any(one.code == "LC205" for one in report.findings) or _splits(report.copy))
     for edits in _coarser(program, site, report.copy) if split else ():
         yield Way(_UNITS, "slow", edits)
@@ -138,6 +138,7 @@ _GUARDED = (
     f"{STRATEGY}: a predicate says of every vector whether it begins inside of the tensor; one that does not "
     "is not copied, and leaves 0 in registers and behind cp.async"
 )
+_BRANCH = f"{STRATEGY}: a branch asks whether the first element of a thread is inside of the tensor"
 _REUSED = f"{STRATEGY}: the predicate of the other copy, which says of every vector whether it is inside"
 
 

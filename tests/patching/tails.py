@@ -81,6 +81,7 @@ TAILS = {
     "cp.async": {**_TILES, **_THROUGH_SHARED, **_KNOWN},
     "cp.async, columns": {**_TILES, **_THROUGH_SHARED, **_KNOWN, "shape": "(256, 136)", "stride": "(136, 1)",
                           "grid": "(8, 5, 1)"},
+    "columns, host": {**_BY_HOST, **_THROUGH_REGISTERS, **_KNOWN, "shape": "(64, 40)", "stride": "(40, 1)"},
     "wrong mode": {**_TILES, **_THROUGH_SHARED, **_KNOWN, "pred": ", pred=pred",
                    "before": _THROUGH_SHARED["before"] + _COLUMNS_ONLY},
     "dynamic": {**_TILES, **_THROUGH_REGISTERS, **_DYNAMIC},
@@ -88,4 +89,9 @@ TAILS = {
                       "grid": "(cute.ceil_div(src.shape[0], 32), cute.ceil_div(src.shape[1], 32), 1)"},
 }  # fmt: skip
 TAILS = {name: KERNEL.format(**given) for name, given in TAILS.items()}
+_ROWS = "cute.composition({}, cute.make_layout((32, 32), stride=(1, 32)))[(tid, None)]"  # one a thread
+TAILS["autovec"] = (
+    TAILS["rows"].replace("own.partition_S(source)", _ROWS.format("source"))
+    .replace("own.partition_D(target)", _ROWS.format("target")).replace("copy(tiled, ", "autovec_copy(")
+)  # fmt: skip
 TAILS["tf32"] = TAILS["rows"].replace("Float32", "TFloat32")  # compiling a fill with 0 crashes the DSL

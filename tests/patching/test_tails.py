@@ -105,13 +105,19 @@ def test_coordinates_are_swapped_where_a_whole_tile_lies_outside(
 
 
 def test_the_predicate_of_the_other_copy_is_taken() -> None:
-    """Only by its name, within the function, and where the copy has none."""
-    text = "cute.copy(tiled, mine, held)\ncute.copy(tiled, held, out, pred=inside)\n"
+    """Or one made before: by its name, within the function, where the copy has none; the rest is 0."""
+    text = "mask = cute.make_rmem_tensor(n, cutlass.Boolean)\ncute.copy(tiled, mine, held)\n"
+    text += "late = cute.make_rmem_tensor(n, cutlass.Boolean)\ncute.copy(tiled, held, out, pred=inside)\n"
     text += "cute.copy(tiled, held, out, pred=made())\ndef f():\n    cute.copy(a, b, c, pred=other)\n"
     program = Program({"k.py": text})
-    sites = [site for line in (1, 2) if (site := program.copy_at("k.py", line)) is not None]
-    made = [[apply({"k.py": text}, one)["k.py"] for one in reused(program, site)] for site in sites]
-    assert made == [[text.replace("mine, held)", "mine, held, pred=inside)")], []]
+    sites = [site for line in (2, 4) if (site := program.copy_at("k.py", line)) is not None]
+    made = [[apply({"k.py": text}, one)["k.py"] for one in reused(program, site, COPY)] for site in sites]
+    zero = "cute.recast_tensor(held, cutlass.Int32).fill(0)\n"
+    wanted = [
+        text.replace("cute.copy(tiled, mine, held)", f"{zero}cute.copy(tiled, mine, held, pred={name})")
+        for name in ("inside", "mask")
+    ]
+    assert made == [wanted, []]
 
 
 def test_tensors_that_a_comprehension_cuts_are_followed() -> None:
@@ -227,14 +233,15 @@ def test_programs_whose_tiles_leave_the_tensor_are_guarded(
     script = tmp_path / "kernel.py"
     script.write_text(TAILS[name])
     found = repaired(Script(str(script), launch=False), by="guard-tail" if "dynamic" in name else None)
-    copies = TAILS[name].count("cute.copy(")
+    copies = TAILS[name].count("copy(")
     assert len(found.repairs) == copies and not found.sketches, found.sketches
     assert all(one.title.startswith("guard-tail") for one in found.repairs)
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize(
-    ("name", "blocks", "elements"), [("tf32", 2, 40 * 64), ("columns", 2, 64 * 40), ("one block", 1, 640)]
+    ("name", "blocks", "elements"),
+    [("tf32", 2, 40 * 64), ("columns, host", 2, 64 * 40), ("autovec", 2, 40 * 64), ("one block", 1, 640)],
 )
 def test_a_guarded_program_copies_every_element_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, blocks: int, elements: int

@@ -182,14 +182,17 @@ class Lowering:
     def _apart(self, text: str) -> dict[str, Grid]:
         """The grid of each kernel of a module with room between the modes of its tensors; none if unknown."""
         bare = without_locations(text)
-        types = roomier(itertools.chain(*argument_types(bare).values()))
-        if not types or self.problem:
+        types = argument_types(bare)
+        hosts = [kinds for name, kinds in types.items() if f"::@{name}" not in bare]
+        # A kernel's own may be cut by the host: their strides do not tell which modes are one.
+        every = [roomier(itertools.chain(*some)) for some in (types.values(), hosts)]
+        if not every[0] or self.problem:
             return {}
         with self._lock:
             try:
-                item = {"module": bare, "types": types}
-                answer = self._started().ask("room", [item], self._left())[0]
-                again = answer.get("module", "")
+                again = ""
+                for item in ({"module": bare, "types": each} for each in every if each):
+                    again = again or self._started().ask("room", [item], self._left())[0].get("module", "")
                 lowered = passes(again, self._left(), self._started()) if again else {}
             except DslUnavailable as error:
                 self.problem = str(error)
