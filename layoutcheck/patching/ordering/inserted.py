@@ -54,7 +54,8 @@ class Missing:
 
     def fenced_barrier(self) -> Iterator[Way]:
         """The initialisation of mbarriers made visible: a fence and a barrier."""
-        for slot in self.between() if len(self.places) > 1 else self.initialised():
+        here = self.between() if len(self.places) > 1 else self.initialised()
+        for slot in sorted(here, key=lambda slot: not slot.after):  # behind it: a copy may use it, too
             fence = Spelling(slot.source).arch("mbarrier_init_fence()")
             yield from self.put(slot, fence, *self.meeting(slot))
 
@@ -70,6 +71,8 @@ class Missing:
         cause, most = self.facts.get("cause"), int(self.facts.get("most", 0))
         alone = self.first.thread // 32 == self.second.thread // 32 and self.first.block == self.second.block
         if cause == "no-barrier":
+            for slot in self.behind_wait():
+                yield from self.put(slot, *self.meeting(slot))
             yield from self.barrier()
             return
         commits: Sequence[Candidate] = (
@@ -219,6 +222,19 @@ class Missing:
         """The slots between both places, behind the statement that is there and does not do it."""
         found = slots.gaps(self.program, self.first, self.second) if len(self.places) > 1 else []
         return self.few(found, MOST_SLOTS)
+
+    def behind_wait(self) -> list[Slot]:
+        """Behind the last wait for copies before the second place, in its function."""
+        where = self.second.where
+        source = self.program.sources.get(where.file)
+        waits = [
+            call.lineno for call in (source.calls() if source is not None else ())
+            if name_of(call) == "cp_async_wait_group" and call.lineno < where.line
+        ]  # fmt: skip
+        if source is None or not waits or source.scope_at(waits[-1]) is not source.scope_at(where.line):
+            return []
+        steps = slots.chain(source, max(waits))
+        return self.few([Slot(source, steps[-1].stmt, True, slots.branches(steps))], 1)
 
     def before_barriers(self) -> list[Slot]:
         """The slots between both places before a barrier of the block, which hands on what is waited for."""
