@@ -16,9 +16,10 @@ from layoutcheck.lint.source import Source
 from layoutcheck.patching.conditions import Condition, accesses, conditions, guarded, read_before, zeroed
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.predicates import STRATEGY
-from layoutcheck.patching.program import Program
+from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.skipped import Statement, leaves, skippable, stays_in_block
 from layoutcheck.patching.state import BAD, Edited, Place, State, instead, place_in
+from layoutcheck.patching.tiles import turned
 from layoutcheck.sources.traced import KernelFinding, Trace
 from layoutcheck.syntax import spans
 
@@ -29,12 +30,17 @@ _ZERO = f"{_TITLE}; what is not read is 0"
 
 def findings(trace: Trace) -> list[KernelFinding]:
     """The element accesses that leave a tensor in global memory, each line once."""
-    return _leaving(trace, ("tensor_bytes",))
+    return _leaving(trace, ("tensor_bytes", "mode_extent"))
 
 
 def in_shared(trace: Trace) -> list[KernelFinding]:
     """The element accesses that leave what is allocated for them in shared memory, each line once."""
     return _leaving(trace, ("member_bytes", "allocation_bytes", "shared_bytes"))
+
+
+def leaving(trace: Trace) -> set[Place]:
+    """The lines of element accesses that leave what they access."""
+    return {place_in(one) for one in _bad(trace) if one.code == "LC204"}
 
 
 Leaving: TypeAlias = Callable[[Trace], list[KernelFinding]]
@@ -49,11 +55,14 @@ def _leaving(trace: Trace, of: Sequence[str]) -> list[KernelFinding]:
 
 
 class Way(NamedTuple):
-    """An edit, what it does in words, and the same edit with a condition that always holds."""
+    """An edit, what it does in words, and the same edit with a condition that always holds.
+
+    None for one that takes nothing away: coordinates in another order.
+    """
 
     title: str
     edits: Candidate
-    bare: Candidate
+    bare: Candidate | None
 
 
 def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterator[Way]:
@@ -69,6 +78,14 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
         made = list(conditions(program, at, access, below))
         asked.setdefault(at.source.text_of(access), (access, made))
     every = sorted(asked.values(), key=lambda one: at.source.span_of(one[0]))
+    inside = [
+        _within(*counts)
+        for one in trace.elements for file, at, (_, *counts) in one.inside if (file, at) == (path, line)
+    ]  # fmt: skip
+    lost = 0 < max(inside, default=0) < finding.evidence.get("tensor_bytes", 0)  # a tail loses nothing
+    for access, _ in every if lost else ():
+        for title, edits in turned(program, Site(path, access, at.scope)):
+            yield Way(title, edits, None)
     lines = [line, *(place_in(one)[1] for one in findings(trace) if place_in(one)[0] == path)]
     yield from _skipping(program, at, lines, every[:1]) if _is_simple(at.node) else ()
     yield from _apart(at, every) if not writes else ()
@@ -139,6 +156,21 @@ def objection(edited: Edited, finding: KernelFinding) -> str:
         for trace in (edited.before.trace, edited.after.trace)
     ]
     return "fewer accesses are known" if unknown[1] > unknown[0] else ""
+
+
+def unturned(edited: Edited, finding: KernelFinding) -> str:
+    """Why coordinates in another order are not shown to bring more inside of the tensor; "" where they are.
+
+    Without that an edit may only move what a tail leaves outside.
+    """
+    place = place_in(finding)
+    before, after = edited.before.inside({place}), edited.after.inside(set(_lines(edited, place)))
+    more = (_within(*before[run]) < _within(*after.get(run, (0, 0))) for run in before)
+    return "" if before and all(more) else "no more elements of the tensor would be accessed"
+
+
+def _within(bytes_: int, apart: int) -> int:
+    return bytes_ if apart < 0 else apart
 
 
 def unkept(edited: Edited, bare: State, finding: KernelFinding, edits: Candidate) -> str:

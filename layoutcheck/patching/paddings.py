@@ -266,8 +266,13 @@ def _reached(program: Program, layout: Site, size: Site) -> str:
     near = layout.path == size.path and (layout.scope is size.scope or text.startswith("self."))
     if near and isinstance(layout.node, (ast.Name, ast.Attribute)):
         return f"{cute_of(program.sources[size.path])}.cosize({text})"
-    rows = _rows(program, layout) if isinstance(layout.node, ast.Call) else None
-    stride = argument_of(layout.call, "stride") if rows is not None else None
+    call = layout.node
+    if not isinstance(call, ast.Call) or name_of(call) != "make_layout" or not call.args:
+        return ""
+    stride = argument_of(call, "stride")
+    if near and stride is None and not isinstance(call.args[0], ast.Tuple):
+        return _text(program, replace(layout, node=call.args[0]))
+    rows = _rows(program, layout)
     strides = _elements(program, replace(layout, node=stride)) if stride is not None else []
     numbers = [[number_of(program, one) for one in some] for some in (rows.extents if rows else [], strides)]
     if not strides or any(number is None for some in numbers for number in some):

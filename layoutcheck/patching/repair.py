@@ -193,8 +193,8 @@ def _unordered(
     for finding in operands.unrepaired(trace):
         left = _remaining(found, finding, still) if finding.places else None
         if left is not None:
-            overlap = ordering.OVERLAP if ordering.overlapping(finding) else ""
-            why = refused.get(proof.key(left)) or overlap
+            other = ordering.OVERLAP if ordering.overlapping(finding) else ""
+            why = refused.get(proof.key(left)) or other or (_SPILLS if _spills(state, left) else "")
             told = f"{finding.code}, which no edit repairs: {finding.title}{'; ' if why else ''}{why}"
             yield Sketch(finding.places[0].where, told)
 
@@ -222,7 +222,21 @@ def _disordered(by: str | None) -> Wanted:
     """The accesses out of order; those in notes, too, where they are asked for by name."""
     if by not in (None, ordering.STRATEGY):
         return lambda _: []
-    return lambda state: ordering.first(proof.wrong(state.trace, notes=by is not None))
+    return lambda state: ordering.first(
+        [one for one in proof.wrong(state.trace, notes=by is not None) if not _spills(state, one)]
+    )
+
+
+_SPILLS = "one of its accesses leaves its memory: no order makes that right"
+
+
+def _spills(state: State, finding: KernelFinding) -> bool:
+    """Whether one of the two accesses out of order is of bytes that it should not touch at all."""
+    if finding.code == "LC204":
+        return False
+    copies = {place_of(one) for one, report in state.bad() if any(f.code == "LC204" for f in report.findings)}
+    both = {(place.where.file, place.where.line) for place in finding.places[:2]}
+    return not both.isdisjoint(copies | guards.leaving(state.trace))
 
 
 def _stepwise(

@@ -34,28 +34,30 @@ def turned_tiles(
             continue
         if 0 <= fault.address < fault.other + (span or 0):
             continue
-        for place in program.behind(start):
-            given, source = _coordinates(place.node), program.sources[place.path]
-            if given is None:
-                continue
-            texts = [source.text_of(entry) for entry in given.elts]
-            for i, j in itertools.combinations(range(len(texts)), 2):
-                if texts[i] != texts[j] and not {texts[i], texts[j]} & {"None", "_"}:
-                    other = [*texts]
-                    other[i], other[j] = texts[j], texts[i]
-                    new = f"({', '.join(other)})"
-                    title = (
-                        f"coordinates: the tile {new}, as {source.text_of(given)} lies outside of the tensor"
-                    )
-                    yield title, (rewritten(source, given, new),)
+        yield from turned(program, start)
+
+
+def turned(program: Program, start: Site) -> Iterator[tuple[str, Candidate]]:
+    """Edits that swap two coordinates of what an expression was cut from, nearest first."""
+    for place in program.behind(start):
+        given, source = _coordinates(place.node), program.sources[place.path]
+        texts = [] if given is None else [source.text_of(entry) for entry in given.elts]
+        for i, j in itertools.combinations(range(len(texts)), 2):
+            if given is not None and texts[i] != texts[j] and not {texts[i], texts[j]} & {"None", "_"}:
+                old, other = source.text_of(given), [*texts]
+                other[i], other[j] = texts[j], texts[i]
+                new = ", ".join(other)
+                new = f"({new})" if old.startswith("(") else new
+                title = f"coordinates: {new} for {old}, with which more lies inside of the tensor"
+                yield title, (rewritten(source, given, new),)
 
 
 def _coordinates(node: ast.expr) -> ast.Tuple | None:
-    """The written coordinates of the tile that an expression takes: `local_tile`'s, or an index's last."""
+    """The written coordinates of an element or a tile: `local_tile`'s, an index or what is last in one."""
     if isinstance(node, ast.Call) and name_of(node) == "local_tile":
         given = argument_of(node, "coord", 2)
-    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
-        given = node.slice.elts[-1]
     else:
-        return None
+        given = node.slice if isinstance(node, ast.Subscript) else None
+        if isinstance(given, ast.Tuple) and isinstance(given.elts[-1], ast.Tuple):
+            given = given.elts[-1]
     return given if isinstance(given, ast.Tuple) else None

@@ -33,6 +33,7 @@ from layoutcheck.syntax import name_of
 
 FAILED = ("raised", "killed", "uncompiled", "refused")
 UNFOUND = "no statement of the program was found that a fix changes"
+UNGROWN = "an index of it is too large or its layout too small: no allocation has fewer elements than that"
 NO_COPY = "no copy is called in this line: generated code has no statement that can be edited"
 
 
@@ -72,9 +73,10 @@ def unguarded(
 
     def objection(edited: Edited, edits: Candidate) -> str:
         why = edited.failed() or guards.objection(edited, finding) or edited.objection() or _harmed(edited)
-        if why:
-            return why
-        bare = State(search.trace(apply(texts, ways[edits].bare)))
+        held = ways[edits].bare
+        if why or held is None:
+            return why or guards.unturned(edited, finding)
+        bare = State(search.trace(apply(texts, held)))
         return guards.unkept(edited, bare, finding, edits)
 
     def repaired(edited: Edited) -> _Done:
@@ -99,7 +101,8 @@ def roomier(
 
     where = finding.places[0].where
     ways = fitted(Program(texts), where.file, where.line)
-    return _first(search, state, texts, ways, MOST_TRIES, objection, repaired)
+    made, why = _first(search, state, texts, ways, MOST_TRIES, objection, repaired)
+    return made, why or UNGROWN
 
 
 def unconflicted(

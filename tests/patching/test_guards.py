@@ -10,7 +10,7 @@ import pytest
 from layoutcheck.dsl.lowered import Lowered, resolve
 from layoutcheck.dsl.lowered.faults import Outside
 from layoutcheck.patching.edit import apply
-from layoutcheck.patching.guards import findings, objection, unkept, ways
+from layoutcheck.patching.guards import findings, objection, unkept, unturned, ways
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.state import Edited, State
 from layoutcheck.reports.repaired import render
@@ -285,9 +285,24 @@ def test_what_is_compared_with_has_to_leave_the_tensor_still() -> None:
     assert tried(seen(line=5), seen(line=5)) == "LC204 is not found of what it takes away"
 
 
+def test_coordinates_are_swapped_where_that_brings_more_inside() -> None:
+    """In the place of an `if`, which would leave the rest of the tensor away: not for a tail."""
+    text = ADD.replace("a[i]", "a[j, i]")
+    whole = replace(found(4), evidence={"tensor_bytes": 128})
+    [way, *others] = ways({"k.py": text}, whole, seen(whole))
+    assert apply({"k.py": text}, way.edits)["k.py"] == text.replace("a[j, i]", "a[i, j]")
+    assert way.bare is None and others and all(one.bare is not None for one in others)
+    assert all(one.bare is not None for one in ways({"k.py": text}, found(4), seen(found(4))))
+    more = "no more elements of the tensor would be accessed"
+    for after, why in ((seen(inside=128), ""), (seen(), more), (seen(run="0 2b"), more), (Trace(), more)):
+        changed = apply({"k.py": text}, way.edits)
+        assert unturned(Edited({"k.py": text}, State(seen(whole)), changed, State(after)), whole) == why
+
+
 def test_accesses_in_shared_memory_are_not_guarded() -> None:
     one, shared = found(4), replace(found(3), evidence={"allocation_bytes": 8})
-    assert findings(seen(shared, one, one)) == [one]
+    behind_a_row = replace(found(7), evidence={"mode_extent": 8})
+    assert findings(seen(shared, one, one, behind_a_row)) == [one, behind_a_row]
 
 
 def test_a_module_at_other_lines_is_told_at_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,8 @@ from layoutcheck.patching.edit import apply
 from layoutcheck.patching.ordering import proof, slots
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
-from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace, OrderReport, Trace
+from layoutcheck.patching.whole import UNGROWN
+from layoutcheck.sources.traced import ElementReport, Frame, KernelFinding, KernelPlace, OrderReport, Trace
 
 KERNEL = """import cutlass.cute as cute
 
@@ -144,6 +145,19 @@ def test_a_wait_stands_before_a_barrier_that_is_there(copy: int, reader: int, wa
     line, added = proposed(finding("LC501", "not-complete", *places, cause="no-wait"), STAGED)[0]
     wait = "cute.arch.cp_async_wait_group(0)"
     assert (line, added) == ((wanted, wait) if wanted else (reader, f"{wait}; cute.arch.sync_threads()"))
+
+
+def test_a_barrier_stands_behind_the_wait_or_the_initialisation_that_it_hands_on() -> None:
+    """Before the read is late: the next copy, or one that uses the mbarrier, comes first."""
+    text = STAGED.replace("use(turn)", "cute.arch.cp_async_wait_group(0)").replace(
+        "cute.arch.barrier()", "copy()"
+    )
+    places = place(5, "copies (cp.async)"), place(8, thread=64)
+    assert proposed(finding("LC501", "not-complete", *places, cause="no-barrier"), text)[0] == (
+        7, "cute.arch.sync_threads()",
+    )  # fmt: skip
+    fenced = "cute.arch.mbarrier_init_fence(); cute.arch.sync_threads()"
+    assert proposed(finding("LC506", "initialisation-not-seen", place(5), place(8)), STAGED)[0] == (6, fenced)
 
 
 @pytest.mark.parametrize(
@@ -328,6 +342,23 @@ def test_the_edit_that_puts_accesses_in_order_is_kept(tmp_path: Path, good: bool
         (left,) = found.sketches
         assert left.reason.startswith("LC504, which no edit repairs: title; no edit of it was proven")
         assert left.reason.count("synchronise: insert sync_threads()") == 2
+
+
+def test_what_leaves_its_memory_is_no_matter_of_order(tmp_path: Path) -> None:
+    """A barrier would order accesses to bytes that the one should not touch."""
+    path = tmp_path / "k.py"
+    path.write_text(SCRIPT)
+    there = KernelPlace("writes", Frame(str(path), 2))
+    outside = KernelFinding("LC204", "wrong", "leaves", "leaves", (there,), {"shared_bytes": 8})
+    given = replace(
+        traced(SCRIPT, path, lambda _: False), elements=(ElementReport("k", "sm_90a", (outside,)),)
+    )
+    found = repair(str(path), given, lambda *_: pytest.fail("traced"))
+    assert found.repairs == []
+    assert {one.reason.partition(",")[0]: one.reason.partition("title; ")[2] for one in found.sketches} == {
+        "LC504": "one of its accesses leaves its memory: no order makes that right", "LC204": "",
+    }  # fmt: skip
+    assert any(one.reason.endswith(UNGROWN) for one in found.sketches)
 
 
 def test_after_the_time_for_edits_no_further_one_is_tried(

@@ -26,6 +26,7 @@ MADE = """def kernel(wide):
     ("tensor", "new"),
     [
         ("s = st.a.get_tensor(wide)", "cute.cosize(wide)"),
+        ("s = st.a.get_tensor(cute.make_layout(n))", "n"),
         ("s = st.a.get_tensor(wide.outer, swizzle=wide.inner)", "cute.cosize(wide.outer)"),
         ("s = st.a.get_tensor(cute.make_layout((64, 64), stride=(65, 1)))", "4159"),
         ("s = cute.make_tensor(st.a.data_ptr(), cute.make_layout((8, 2, 4), stride=(1, 100, 300)))", "1008"),
