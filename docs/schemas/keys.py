@@ -125,6 +125,7 @@ KEYS = {
     "LoweredFault.mode": "of `mode` the mode, of `member` its name",
     "coordinate": "in that mode; of `padding` the end",
     "called": "shapes and integers of a call that the program makes",
+    "shifted": "whether nothing writes the tensor's first byte, behind whose last one this writes",
     "thread": "its index",
     "blocks_evaluated": "of the grid",
     "grid": "blocks in x, y and z",

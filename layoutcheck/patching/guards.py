@@ -82,10 +82,15 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
         _within(*counts)
         for one in trace.elements for file, at, (_, *counts) in one.inside if (file, at) == (path, line)
     ]  # fmt: skip
-    lost = 0 < max(inside, default=0) < finding.evidence.get("tensor_bytes", 0)  # a tail loses nothing
+    shifted = "shifted" in finding.evidence
+    lost = shifted or 0 < max(inside, default=0) < finding.evidence.get(
+        "tensor_bytes", 0
+    )  # a tail loses nothing
     for access, _ in every if lost else ():
-        for title, edits in turned(program, Site(path, access, at.scope)):
+        for title, edits in turned(program, Site(path, access, at.scope), shifted):
             yield Way(title, edits, None)
+    if shifted:
+        return
     lines = [line, *(place_in(one)[1] for one in findings(trace) if place_in(one)[0] == path)]
     yield from _skipping(program, at, lines, every[:1]) if _is_simple(at.node) else ()
     yield from _apart(at, every) if not writes else ()
@@ -164,7 +169,7 @@ def unturned(edited: Edited, finding: KernelFinding) -> str:
     Without that an edit may only move what a tail leaves outside.
     """
     place = place_in(finding)
-    before, after = edited.before.inside({place}), edited.after.inside(set(_lines(edited, place)))
+    before, after = edited.before.inside({place}), edited.after.inside(set(edited.places(place)))
     more = (_within(*before[run]) < _within(*after.get(run, (0, 0))) for run in before)
     return "" if before and all(more) else "no more elements of the tensor would be accessed"
 

@@ -30,6 +30,7 @@ from layoutcheck.patching.program import Program
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch, lines, read
 from layoutcheck.patching.search import Confirm, Proven, Retrace, Search
 from layoutcheck.patching.state import State, moved, place_of
+from layoutcheck.patching.tiles import SHIFTED, is_shifted
 from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
 
 MOST_REPAIRS = 20
@@ -141,7 +142,8 @@ def _copies(search: Search, state: State, found: Repaired, progress: Progress, s
             given_up.add(place_of(target[0]))
             report = target[1]
             first = report.fixes[0] if report.fixes else None
-            told = "; ".join(filter(None, (why, unsafe(report)))) or report.obstacle
+            shift = SHIFTED if is_shifted(target[0].first) else ""
+            told = "; ".join(filter(None, (shift, why, unsafe(report)))) or report.obstacle
             at = Program(found.after).copy_at(where.file, where.line)
             told = told or (whole.NO_COPY if at is None else whole.UNFOUND)
             found.sketches.append(Sketch(where, reason or told, first))

@@ -30,19 +30,32 @@ def turned_tiles(
             continue
         elements = cosize(whole.layout)
         span = elements * whole.dtype.bits // 8 if isinstance(elements, int) else None
-        if span is None and (fault.called or not fault.extent):  # else the extents are those of whole tiles
+        if (
+            span is None and not fault.shifted and (fault.called or not fault.extent)
+        ):  # else the extents are those of whole tiles
             continue
-        if 0 <= fault.address < fault.other + (span or 0):
-            continue
-        yield from turned(program, start)
+        if fault.shifted or not 0 <= fault.address < fault.other + (span or 0):
+            yield from turned(program, start, fault.shifted)
 
 
-def turned(program: Program, start: Site) -> Iterator[tuple[str, Candidate]]:
-    """Edits that swap two coordinates of what an expression was cut from, nearest first."""
+def turned(program: Program, start: Site, shifted: bool = False) -> Iterator[tuple[str, Candidate]]:
+    """Edits that swap two coordinates of what an expression was cut from, nearest first.
+
+    What is `shifted` has coordinates to which a number is added: edits that leave it away.
+    """
     for place in program.behind(start):
         given, source = _coordinates(place.node), program.sources[place.path]
-        texts = [] if given is None else [source.text_of(entry) for entry in given.elts]
-        for i, j in itertools.combinations(range(len(texts)), 2):
+        entries = given.elts if isinstance(given, ast.Tuple) else [given] if given is not None else []
+        for entry in entries if shifted else ():
+            plain = isinstance(entry, ast.BinOp) and isinstance(entry.op, (ast.Add, ast.Sub))
+            if plain and isinstance(entry.right, ast.Constant):  # type: ignore[attr-defined]
+                new = source.text_of(entry.left)  # type: ignore[attr-defined]
+                yield (
+                    f"coordinates: {new} for {source.text_of(entry)}; {SHIFTED}",
+                    (rewritten(source, entry, new),),
+                )
+        texts = [source.text_of(entry) for entry in entries]
+        for i, j in () if shifted else itertools.combinations(range(len(texts)), 2):
             if given is not None and texts[i] != texts[j] and not {texts[i], texts[j]} & {"None", "_"}:
                 old, other = source.text_of(given), [*texts]
                 other[i], other[j] = texts[j], texts[i]
@@ -52,12 +65,18 @@ def turned(program: Program, start: Site) -> Iterator[tuple[str, Candidate]]:
                 yield title, (rewritten(source, given, new),)
 
 
-def _coordinates(node: ast.expr) -> ast.Tuple | None:
+SHIFTED = "nothing writes the tensor's first element, and this writes behind its last one"
+
+
+def is_shifted(one: TracedCopy) -> bool:
+    """Whether a copy's tile lies wrong, which a predicate would only hide."""
+    return one.addresses is not None and any(fault.shifted for fault in one.addresses.faults)
+
+
+def _coordinates(node: ast.expr) -> ast.expr | None:
     """The written coordinates of an element or a tile: `local_tile`'s, an index or what is last in one."""
     if isinstance(node, ast.Call) and name_of(node) == "local_tile":
-        given = argument_of(node, "coord", 2)
-    else:
-        given = node.slice if isinstance(node, ast.Subscript) else None
-        if isinstance(given, ast.Tuple) and isinstance(given.elts[-1], ast.Tuple):
-            given = given.elts[-1]
-    return given if isinstance(given, ast.Tuple) else None
+        return argument_of(node, "coord", 2)
+    given = node.slice if isinstance(node, ast.Subscript) else None
+    tile = isinstance(given, ast.Tuple) and isinstance(given.elts[-1], ast.Tuple)
+    return given.elts[-1] if tile else given  # type: ignore[union-attr]

@@ -42,7 +42,7 @@ from layoutcheck.patching.readers import SIDES, Reports, allocated_at
 from layoutcheck.patching.stages import spaced
 from layoutcheck.patching.state import place_of
 from layoutcheck.patching.strides import respelled
-from layoutcheck.patching.tiles import turned_tiles
+from layoutcheck.patching.tiles import is_shifted, turned_tiles
 from layoutcheck.patching.words import flags, other_words
 from layoutcheck.sources.traced import Distinct
 from layoutcheck.syntax import argument_of, name_of
@@ -85,7 +85,7 @@ def ways(
         yield Way(title, "slow", edits)
     for title, edits in turned_tiles(program, site, first, report.copy) if by is None else ():
         yield Way(title, "slow", edits)
-    if by in (None, STRATEGY) and (first.has_tail or first.leaves_tensor):
+    if by in (None, STRATEGY) and (first.has_tail or first.leaves_tensor) and not is_shifted(first):
         for edits in reused(program, site, report.copy):
             yield Way(_REUSED, "slow", edits, ())
         for edits, bare in guarded(program, site, report.copy):

@@ -25,6 +25,7 @@ from layoutcheck.patching.repaired import Repair
 from layoutcheck.patching.search import MOST_ORDERED, MOST_TRIES, Proven, Search, lines_of, short, told
 from layoutcheck.patching.state import RANKS, Edited, State
 from layoutcheck.patching.strides import calls_at, respelled
+from layoutcheck.patching.tiles import SHIFTED
 from layoutcheck.patching.unbuilt import UNBUILT, unbuilt
 from layoutcheck.patching.views import views
 from layoutcheck.sources.shared_uses import SharedReport
@@ -84,7 +85,8 @@ def unguarded(
         return _Done(finding.places[0].where, guards.VERDICT, there)
 
     titled = [(way.title, way.edits) for way in ways.values()]
-    return _first(search, state, texts, titled, MOST_TRIES, objection, repaired)
+    made, why = _first(search, state, texts, titled, MOST_TRIES, objection, repaired)
+    return made, why or (SHIFTED if "shifted" in finding.evidence else "")
 
 
 def roomier(
@@ -240,7 +242,8 @@ def near(program: Program, failed: TraceFailure) -> Iterator[tuple[str, Candidat
                 (f"alignment: {need} B, as the compiler asks", one) for one in aligned(program, call, need)
             )
         yield from respelled(program, call)
-        yield from _as_siblings(program, call)
+        if name_of(call.call) not in COPIES:  # another copy's operand is what that one copies
+            yield from _as_siblings(program, call)
     if failed.kind in UNCOMPILED:  # the place is often the kernel's alone
         yield from _retiled(program)
         for source in program.sources.values():

@@ -107,6 +107,8 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
         evidence[kind.other] = fault.other
     if fault.block:
         evidence["block"] = fault.block
+    if fault.shifted:
+        evidence["shifted"] = True
     return Finding(
         judged.code,
         kind.severity or judged.severity,

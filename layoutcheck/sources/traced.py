@@ -110,6 +110,7 @@ class LoweredFault:
     mode: str = ""
     coordinate: int = 0
     called: str = ""
+    shifted: bool = False  # a write "beyond", and nothing writes the tensor's first byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +232,19 @@ class KernelPlace:
 
 @dataclass(frozen=True, slots=True)
 class KernelFinding:
-    """Two places of a kernel that nothing orders, a wait that never ends, or an element access at fault.
-
-    `places` has one or more.
-    """
+    """Two places of a kernel that nothing orders, a wait that never ends, or an element access at fault."""
 
     code: str
     severity: str
     title: str
     message: str
-    places: tuple[KernelPlace, ...]
+    places: tuple[KernelPlace, ...]  # one or more
     evidence: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def lines(self) -> tuple[tuple[str, int], ...]:
+        """The files and lines of its first two places."""
+        return tuple((place.where.file, place.where.line) for place in self.places[:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +252,6 @@ class OrderReport:
     """What the check of one kernel's order came to. `problem` says why it was not checked, "" where it was.
 
     Where its time was used up, `findings` are those found until then.
-
     `assumed` and `unchecked` are sentences: what the run took for granted, and what it did not look at.
     `trips` are the trip counts of the loops around asynchronous loads that were tried.
     """

@@ -293,6 +293,10 @@ def test_coordinates_are_swapped_where_that_brings_more_inside() -> None:
     assert apply({"k.py": text}, way.edits)["k.py"] == text.replace("a[j, i]", "a[i, j]")
     assert way.bare is None and others and all(one.bare is not None for one in others)
     assert all(one.bare is not None for one in ways({"k.py": text}, found(4), seen(found(4))))
+    shifted = replace(whole, evidence={"tensor_bytes": 128, "shifted": True})
+    one = {"k.py": text.replace("a[j, i]", "a[i + 1]")}
+    [way_] = ways(one, shifted, seen(shifted, inside=124))
+    assert apply(one, way_.edits)["k.py"] == text.replace("a[j, i]", "a[i]")
     more = "no more elements of the tensor would be accessed"
     for after, why in ((seen(inside=128), ""), (seen(), more), (seen(run="0 2b"), more), (Trace(), more)):
         changed = apply({"k.py": text}, way.edits)

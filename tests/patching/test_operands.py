@@ -137,6 +137,8 @@ def test_a_fragment_is_retiled_once_where_its_copies_take_it_from(tmp_path: Path
     assert (RETILED[: one.start] + one.new + RETILED[one.end :]).splitlines()[3] == (
         "    view = reader.retile(fragment)"
     )
+    failed = TraceFailure("raised", "other sizes", Frame(path, 7))  # what another copy moves is not meant
+    assert [title for title, _ in near(Program({path: RETILED}), failed) if "argument" in title] == []
 
 
 def tried(path: Path, after: dict[str, Trace], before: Trace) -> Repaired:

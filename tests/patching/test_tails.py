@@ -18,10 +18,19 @@ from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.state import Edited, State
-from layoutcheck.patching.tiles import turned_tiles
+from layoutcheck.patching.tiles import SHIFTED, turned_tiles
+from layoutcheck.patching.ways import ways
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Addresses, Frame, LoweredFault, Trace, TracedCopy, TraceFailure
+from layoutcheck.sources.traced import (
+    Addresses,
+    Distinct,
+    Frame,
+    LoweredFault,
+    Trace,
+    TracedCopy,
+    TraceFailure,
+)
 from layoutcheck.tracing import Script, repaired
 from tests.patching.simulated import DESTINATION, SOURCE, block, compiled
 from tests.patching.tails import TAILS
@@ -102,6 +111,21 @@ def test_coordinates_are_swapped_where_a_whole_tile_lies_outside(
     made = [apply({"k.py": text}, edits)["k.py"] for _, edits in turned_tiles(program, site, one, COPY)]
     wanted = [text.replace(at, at.replace("(n, m, k)", new).replace("(n, m)", new)) for new in swapped]
     assert sorted(made) == sorted(wanted)
+
+
+def test_what_is_added_to_a_coordinate_is_left_away_where_all_is_shifted() -> None:
+    """And no predicate hides it."""
+    fault = LoweredFault("beyond", "dst", "st.global", "gmem", 0, 51200, 16, 51200, "(1,1,0)", shifted=True)
+    one = replace(seen(Path("k.py")), addresses=Addresses(128, (), (fault,)))
+    text = "mine = own.partition_D(cute.local_tile(dst, (32, 32), (n + 1, m)))\ncute.copy(atom, held, mine)\n"
+    report = lc.check(HELD, VIEW, "universal", bits=128)
+    made = ways({"k.py": text}, Distinct(one, 1, ()), report)
+    assert [(way.title, way.bare) for way in made if way.bare is not None] == []
+    program = Program({"k.py": text})
+    site = program.copy_at("k.py", 2)
+    assert site is not None
+    [(title, edits)] = turned_tiles(program, site, one, report.copy)
+    assert apply({"k.py": text}, edits)["k.py"] == text.replace("n + 1", "n") and title.endswith(SHIFTED)
 
 
 def test_the_predicate_of_the_other_copy_is_taken() -> None:
@@ -259,14 +283,17 @@ def test_a_guarded_program_copies_every_element_and_no_other(
 
 
 @pytest.mark.sweep
-def test_a_tile_of_swapped_coordinates_is_no_tail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A predicate would make the copy legal, and half of the tensor would not be read."""
+@pytest.mark.parametrize(("tensor", "at"), [("src", "(column, row)"), ("dst", "(row + 1, column)")])
+def test_a_tile_of_other_coordinates_is_no_tail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tensor: str, at: str
+) -> None:
+    """A predicate would make the copy legal, and a part of the tensor would not be read, or written."""
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "kernel.py"
     text = TAILS["columns"].replace("(64, 40)", "(256, 1024)").replace("(40, 1)", "(1024, 1)")
     text = text.replace("(2, 2, 1)", "(8, 32, 1)")
     wrong = text.replace(
-        "local_tile(src, (32, 32), (row, column))", "local_tile(src, (32, 32), (column, row))"
+        f"local_tile({tensor}, (32, 32), (row, column))", f"local_tile({tensor}, (32, 32), {at})"
     )
     script.write_text(wrong)
     found = repaired(Script(str(script), launch=False))

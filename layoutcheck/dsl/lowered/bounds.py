@@ -146,6 +146,11 @@ def _with_any_extents(kernel: Kernel, widest_bytes: int) -> Bounds:
     whole = promise[1] if promise else None
     tried = Tried(kernel, kernel.grid, widest_bytes, *promise) if promise else None
     first = judged_in_modes(kernel, tags, whole, widest_bytes, counted=True)
+    known = [one for one in first.values() if isinstance(one, Judged)]
+    begun = set().union(*(one.begins for one in known))
+    for one in known if len(known) == len(first) and not found.unchecked else ():
+        if begun.isdisjoint(one.left):
+            one.faults = [replace(f, shifted=(f.kind, f.side) == ("beyond", "dst")) for f in one.faults]
     for tag, one in first.items():
         if isinstance(one, str):
             found.unchecked[tag] = one

@@ -30,7 +30,7 @@ class Judged:
     there, `within` those that begin or end inside of its modes (`modes.py`), -1 where that is not known.
     `left` are the objects that accesses leave, with their bytes. `strays` is a read that stays in its
     tensor's memory and leaves a mode of it. `short` says that nothing comes to the end of a tensor; `ends`
-    are the objects whose last byte is written.
+    are the objects whose last byte is written, `begins` those whose first one is.
     """
 
     faults: list[LoweredFault]
@@ -42,6 +42,7 @@ class Judged:
     strays: LoweredFault | None = None
     short: bool = False
     ends: set[int] = field(default_factory=set)
+    begins: set[int] = field(default_factory=set)
 
 
 def judge_all(
@@ -77,8 +78,9 @@ def _judge(
             row, reads = spans(blocks, access, width, address)
             stays = (row >= 0) & (row + reads <= size)
             found.short = found.short or int((row + reads).max(initial=0)) < size
-            if side == 1 and ((row + reads == size) & (reads > 0)).any():
-                found.ends.add(object_of(access, side))
+            for at, ends in ((row + reads == size, found.ends), (row == 0, found.begins)):
+                if side == 1 and (at & (reads > 0)).any():
+                    ends.add(object_of(access, side))
             found.inside += int(reads[stays].sum())
             fault = _beyond(blocks, access, (side, op, size), row, reads, stays, 0 if sure else extent or 0)
             if fault is None:
