@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from layoutcheck.lint.source import Source
 from layoutcheck.patching.conditions import Condition, accesses, conditions, guarded, read_before, zeroed
@@ -28,30 +28,23 @@ _TITLE = f"{STRATEGY}: what has coordinates outside of the tensor is not accesse
 _ZERO = f"{_TITLE}; what is not read is 0"
 
 
-def findings(trace: Trace) -> list[KernelFinding]:
+def findings(trace: Trace, of: Sequence[str] = ("tensor_bytes", "mode_extent")) -> list[KernelFinding]:
     """The element accesses that leave a tensor in global memory, each line once."""
-    return _leaving(trace, ("tensor_bytes", "mode_extent"))
-
-
-def in_shared(trace: Trace) -> list[KernelFinding]:
-    """The element accesses that leave what is allocated for them in shared memory, each line once."""
-    return _leaving(trace, ("member_bytes", "allocation_bytes", "shared_bytes"))
-
-
-def leaving(trace: Trace) -> set[Place]:
-    """The lines of element accesses that leave what they access."""
-    return {place_in(one) for one in _bad(trace) if one.code == "LC204"}
-
-
-Leaving: TypeAlias = Callable[[Trace], list[KernelFinding]]
-
-
-def _leaving(trace: Trace, of: Sequence[str]) -> list[KernelFinding]:
     found: dict[Place, KernelFinding] = {}
     for one in _bad(trace):
         if one.code == "LC204" and not one.evidence.keys().isdisjoint(of):
             found.setdefault(place_in(one), one)
     return list(found.values())
+
+
+def in_shared(trace: Trace) -> list[KernelFinding]:
+    """The element accesses that leave what is allocated for them in shared memory, each line once."""
+    return findings(trace, ("member_bytes", "allocation_bytes", "shared_bytes"))
+
+
+def leaving(trace: Trace) -> set[Place]:
+    """The lines of both."""
+    return {place_in(one) for one in (*findings(trace), *in_shared(trace))}
 
 
 class Way(NamedTuple):
@@ -192,10 +185,10 @@ def unkept(edited: Edited, bare: State, finding: KernelFinding, edits: Candidate
     return edited.keeps(there, there, bare)
 
 
-def repaired(edited: Edited, leaving: Leaving = findings) -> list[KernelFinding]:
-    """What was `leaving` something before an edit and is not after it."""
-    left = {place_in(one) for one in leaving(edited.after.trace)}
-    return [one for one in leaving(edited.before.trace) if left.isdisjoint(edited.places(place_in(one)))]
+def repaired(edited: Edited) -> list[KernelFinding]:
+    """What was leaving something before an edit and is not after it."""
+    left, was = leaving(edited.after.trace), edited.before.trace
+    return [one for one in (*findings(was), *in_shared(was)) if left.isdisjoint(edited.places(place_in(one)))]
 
 
 def _bad(trace: Trace) -> list[KernelFinding]:

@@ -66,7 +66,7 @@ def repair(
     state, products = _products(search, state, found, progress) if by is None else (state, [])
     refused: dict[proof.Key, str] = {}
     for wanted, edit in (
-        (_outgrown(by), whole.roomier), (_unguarded(by), whole.unguarded), (_disordered(by), whole.disorder),
+        (_unbounded(by), whole.bounded), (_disordered(by), whole.disorder),
     ):  # fmt: skip
         state, more = _stepwise(search, state, found, progress, wanted, edit)
         refused |= more
@@ -210,14 +210,14 @@ def _slow(state: State, found: Repaired, refused: Mapping[proof.Key, str]) -> It
         yield Sketch(replace(where, line=line), why or "no edit that was tried leaves fewer")
 
 
-def _outgrown(by: str | None) -> Wanted:
-    """The element accesses that leave what is allocated for them in shared memory."""
-    return (lambda state: guards.in_shared(state.trace)) if by is None else lambda _: []
-
-
-def _unguarded(by: str | None) -> Wanted:
-    """The element accesses that leave their tensor."""
-    return (lambda state: guards.findings(state.trace)) if by in (None, STRATEGY) else lambda _: []
+def _unbounded(by: str | None) -> Wanted:
+    """The element accesses that leave what is allocated for them in shared memory, or their tensor."""
+    if by not in (None, STRATEGY):
+        return lambda _: []
+    return lambda state: [
+        *(guards.in_shared(state.trace) if by is None else ()),
+        *guards.findings(state.trace),
+    ]
 
 
 def _disordered(by: str | None) -> Wanted:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import NamedTuple
 
 from layoutcheck.patching import conflicts, guards, operands, ordering
-from layoutcheck.patching.edit import Candidate, apply, rewritten
+from layoutcheck.patching.edit import Candidate, apply
 from layoutcheck.patching.layouts import aligned
 from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.paddings import fitted
@@ -66,45 +66,30 @@ def product(
     return made, why or UNFOUND
 
 
-def unguarded(
+def bounded(
     search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
 ) -> tuple[Proven | None, str]:
-    """The edit with which element accesses stay in their tensor; else why there is none."""
-    ways = {way.edits: way for way in guards.ways(texts, finding, state.trace)}
+    """The edit with which element accesses stay in their tensor, or fit their allocation; else why not."""
+    where = finding.places[0].where
+    held = finding in guards.in_shared(state.trace)
+    every = guards.ways(texts, finding, state.trace)
+    if held:
+        every = (guards.Way(*way, ()) for way in fitted(Program(texts), where.file, where.line))
+    ways = {way.edits: way for way in every}
 
     def objection(edited: Edited, edits: Candidate) -> str:
         why = edited.failed() or guards.objection(edited, finding) or edited.objection() or _harmed(edited)
-        held = ways[edits].bare
-        if why or held is None:
-            return why or guards.unturned(edited, finding)
-        bare = State(search.trace(apply(texts, held)))
-        return guards.unkept(edited, bare, finding, edits)
+        bare = ways[edits].bare
+        if why or held or bare is None:
+            return why or ("" if held else guards.unturned(edited, finding))
+        return guards.unkept(edited, State(search.trace(apply(texts, bare))), finding, edits)
 
     def repaired(edited: Edited) -> _Done:
-        there = tuple(one.places[0].where for one in guards.repaired(edited))
-        return _Done(finding.places[0].where, guards.VERDICT, there)
+        return _Done(where, guards.VERDICT, tuple(one.places[0].where for one in guards.repaired(edited)))
 
     titled = [(way.title, way.edits) for way in ways.values()]
     made, why = _first(search, state, texts, titled, MOST_TRIES, objection, repaired)
-    return made, why or (SHIFTED if "shifted" in finding.evidence else "")
-
-
-def roomier(
-    search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
-) -> tuple[Proven | None, str]:
-    """The edit with which a shared tensor fits what is allocated for it; else why there is none."""
-
-    def objection(edited: Edited, _edits: Candidate) -> str:
-        return edited.failed() or guards.objection(edited, finding) or edited.objection() or _harmed(edited)
-
-    def repaired(edited: Edited) -> _Done:
-        there = tuple(one.places[0].where for one in guards.repaired(edited, guards.in_shared))
-        return _Done(finding.places[0].where, guards.VERDICT, there)
-
-    where = finding.places[0].where
-    ways = fitted(Program(texts), where.file, where.line)
-    made, why = _first(search, state, texts, ways, MOST_TRIES, objection, repaired)
-    return made, why or UNGROWN
+    return made, why or (UNGROWN if held else SHIFTED if "shifted" in finding.evidence else "")
 
 
 def unconflicted(
@@ -242,8 +227,6 @@ def near(program: Program, failed: TraceFailure) -> Iterator[tuple[str, Candidat
                 (f"alignment: {need} B, as the compiler asks", one) for one in aligned(program, call, need)
             )
         yield from respelled(program, call)
-        if name_of(call.call) not in COPIES:  # another copy's operand is what that one copies
-            yield from _as_siblings(program, call)
     if failed.kind in UNCOMPILED:  # the place is often the kernel's alone
         yield from _retiled(program)
         for source in program.sources.values():
@@ -265,20 +248,6 @@ def _other_operand(program: Program, call: Site) -> Iterator[tuple[str, Candidat
     start = program.argument(call, "atom") if name_of(call.call) in COPIES else None
     for place in program.reached(start) if start is not None else ():
         yield from operands.of_others(program.sources[place.path], place.node)  # type: ignore[arg-type]
-
-
-def _as_siblings(program: Program, place: Site) -> Iterator[tuple[str, Candidate]]:
-    """One argument of a call as another call of the same function, in the same function, gives it."""
-    source, call = program.sources[place.path], place.call
-    for other in source.calls():
-        alike = name_of(other) == name_of(call) and len(other.args) == len(call.args) > 1
-        if other is call or not alike or source.scope_of(other) is not place.scope:
-            continue
-        for mine, theirs in zip(call.args[1:], other.args[1:], strict=True):  # the first says which it is
-            old, new = (source.text_of(one) for one in (mine, theirs))
-            if old != new:
-                title = f"argument: {new[:40]}, as the other {name_of(call)} has it"
-                yield title, (rewritten(source, mine, new),)
 
 
 def failure(search: Search, state: State, failed: TraceFailure, texts: dict[str, str]) -> Proven | None:
