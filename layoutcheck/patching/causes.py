@@ -93,11 +93,9 @@ def _blamed(program: Program, report: Report, site: Site) -> Iterator[_Place]:
 
 def _used(program: Program, site: Site) -> Iterator[_Place]:
     """The lines of the calls that the copy's operands come from."""
-    for role in ("src", "dst"):
-        start = program.argument(site, role)
-        for place in program.reached(start) if start is not None else ():
-            for line in range(place.node.lineno, (place.node.end_lineno or place.node.lineno) + 1):
-                yield place.path, line
+    for place in program.reached_by(site, "src", "dst"):
+        for line in range(place.node.lineno, (place.node.end_lineno or place.node.lineno) + 1):
+            yield place.path, line
 
 
 def others(found: Sequence[Cause]) -> Mapping[int, Cause]:

@@ -35,7 +35,7 @@ def threads(program: Program, site: Site, fix: Fix) -> Iterator[Candidate]:
         if any(change.argument == "atom" for change in fix.changes):
             yield ()  # the same threads and values of another atom
         return
-    for place in _tiled_copies(program, site):
+    for place in program.reached_by(site, "atom", "src", "dst"):
         old = threads_and_values(place.node)  # type: ignore[arg-type]
         if old is not None:
             values = literal(made.args[2])
@@ -52,7 +52,7 @@ def threads(program: Program, site: Site, fix: Fix) -> Iterator[Candidate]:
 
 def along_the_other_mode(program: Program, site: Site) -> Iterator[Candidate]:
     """A thread's values along the other mode of the tile: `(1, n)` for `(n, 1)`, the strides with it."""
-    for place in _tiled_copies(program, site):
+    for place in program.reached_by(site, "atom", "src", "dst"):
         old = threads_and_values(place.node)  # type: ignore[arg-type]
         if old is not None:
             yield from _turned_over(program, replace(place, node=old[1]))
@@ -155,13 +155,6 @@ def layout_of(program: Program, made: Site) -> Layout | None:
             strides[mode], at = at, at * shape[mode]
         given = strides
     return _plain(Layout(tuple(shape), tuple(given) if given else compact_col_major(tuple(shape))))
-
-
-def _tiled_copies(program: Program, site: Site) -> Iterator[Site]:
-    for role in ("atom", "src", "dst"):
-        start = program.argument(site, role)
-        if start is not None:
-            yield from program.reached(start)
 
 
 def atom_edits(program: Program, site: Site, copy: Copy, made: Copy) -> Iterator[Candidate]:

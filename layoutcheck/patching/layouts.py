@@ -335,13 +335,11 @@ def swizzled(program: Program, start: Site, new: Memref) -> Iterator[Candidate]:
 
 def coarser(program: Program, site: Site, element_bits: int) -> Iterator[Candidate]:
     """Every `make_swizzle` behind the operands with units of 16 bytes, in elements and in bytes."""
-    for role in ("src", "dst"):
-        start = program.argument(site, role)
-        for place in program.reached(start) if start is not None else ():
-            parts = swizzle_parts(program, place)
-            for base in ((128 // element_bits).bit_length() - 1, 4) if parts else ():
-                if program.sources[parts[1].path].text_of(parts[1].node) != str(base):
-                    yield (program.rewritten(parts[1], str(base)),)
+    for place in program.reached_by(site, "src", "dst"):
+        parts = swizzle_parts(program, place)
+        for base in ((128 // element_bits).bit_length() - 1, 4) if parts else ():
+            if program.sources[parts[1].path].text_of(parts[1].node) != str(base):
+                yield (program.rewritten(parts[1], str(base)),)
 
 
 def swizzle_parts(program: Program, place: Site) -> list[Site]:

@@ -88,7 +88,7 @@ def unrepaired(trace: Trace) -> list[KernelFinding]:
     found: dict[object, KernelFinding] = {}
     for one in every:
         if one.code not in CODES:
-            found.setdefault((one.code, *((at.where.file, at.where.line) for at in one.places[:2])), one)
+            found.setdefault(proof.key(one), one)
     return list(found.values())
 
 

@@ -72,7 +72,8 @@ def reused(program: Program, site: Site, copy: Copy) -> Iterator[Candidate]:
         for target in node.targets
     ]  # fmt: skip
     for name in dict.fromkeys(one.id for one in given if isinstance(one, ast.Name)):
-        yield from _before_copy(program, site, _zero(program, site, copy), name)
+        for first in dict.fromkeys(((), (*_zero(program, site, copy),))):
+            yield from _before_copy(program, site, first, name)
 
 
 def _zero(program: Program, site: Site, copy: Copy) -> list[str]:

@@ -98,6 +98,11 @@ class Program:
         """The calls that the value of an expression may come from, nearest first."""
         return (site for site in self.behind(start) if isinstance(site.node, ast.Call))
 
+    def reached_by(self, site: Site, *roles: str) -> Iterator[Site]:
+        """The calls that operands of a copy's call may come from, one operand after the other."""
+        starts = (self.argument(site, role) for role in roles)
+        return (place for start in starts if start is not None for place in self.reached(start))
+
     def behind(self, start: Site) -> Iterator[Site]:
         """The expressions that the value of an expression may come from, nearest first."""
         queue, seen = [start], set[int]()

@@ -18,7 +18,7 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import cycles, spent, times
 from layoutcheck.fixes.edit import partitioned, with_tensors
-from layoutcheck.patching.program import Program, Site
+from layoutcheck.patching.program import Program
 from layoutcheck.sources.traced import Distinct
 from layoutcheck.syntax import name_of
 
@@ -118,8 +118,6 @@ def _with(copy: Copy, side: str, tile: Memref) -> float:
 def allocated_at(program: Program, one: Distinct, side: str) -> tuple[str, int, int] | None:
     """Where the tile of an operand is allocated."""
     site = program.copy_at(one.first.where.file, one.first.where.line)
-    start: Site | None = None if site is None else program.argument(site, side)
-    for place in program.reached(start) if start is not None else ():
-        if name_of(place.call) in _MADE_BY:
-            return place.path, place.node.lineno, place.node.col_offset
-    return None
+    made = () if site is None else program.reached_by(site, side)
+    found = next((place for place in made if name_of(place.call) in _MADE_BY), None)
+    return None if found is None else (found.path, found.node.lineno, found.node.col_offset)

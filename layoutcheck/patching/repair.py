@@ -237,8 +237,7 @@ def _spills(state: State, finding: KernelFinding) -> bool:
     if finding.code == "LC204":
         return False
     copies = {place_of(one) for one, report in state.bad() if any(f.code == "LC204" for f in report.findings)}
-    both = {(place.where.file, place.where.line) for place in finding.places[:2]}
-    return not both.isdisjoint(copies | guards.leaving(state.trace))
+    return not (copies | guards.leaving(state.trace)).isdisjoint(finding.lines)
 
 
 def _stepwise(

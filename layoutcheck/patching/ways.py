@@ -33,6 +33,7 @@ from layoutcheck.fixes.pad_pitch import STRATEGY as PAD
 from layoutcheck.patching.copiers import along_the_other_mode, counted, flipped, own_width, turned, width
 from layoutcheck.patching.edit import Candidate, Edit, rewritten
 from layoutcheck.patching.edits import MOST_PLACES, candidates
+from layoutcheck.patching.fragments import retiled
 from layoutcheck.patching.instead import before_recast
 from layoutcheck.patching.layouts import coarser, laid_out, unswizzled
 from layoutcheck.patching.paddings import fitted
@@ -194,6 +195,7 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
         yield "values: along the other mode of the tile", edits
     if isinstance(atom, ThreadAtom):
         yield from _strides(program, site)
+    yield from retiled(program, site) if report.verdict == "rejected" else ()
     yield from other_words(program, site)
     start = program.argument(site, "atom")
     if start is None:
@@ -297,7 +299,7 @@ _SWIZZLE_BITS = (3, 2, 1)  # of 128, 64 and 32 bytes; CUDA driver API, CUtensorM
 
 def tma_edits(program: Program, site: Site, copy: Copy) -> Iterator[tuple[str, Candidate]]:
     """The layouts in the global tensor's order, under the swizzle that there is or another."""
-    reached = {role: _reached(program, site, role) for role in ("src", "dst", "atom")}
+    reached = {role: [*program.reached_by(site, role)] for role in ("src", "dst", "atom")}
     found = {
         (place.path, place.node.lineno, place.node.col_offset): place
         for places in reached.values()
@@ -316,11 +318,6 @@ def tma_edits(program: Program, site: Site, copy: Copy) -> Iterator[tuple[str, C
         swizzled = tuple(edit for place in calls for edit in _swizzled(program, place, bits))
         if swizzled:
             yield f"tma: swizzle as TMA does, S<{bits},4,3>", (*laid, *swizzled)
-
-
-def _reached(program: Program, site: Site, role: str) -> list[Site]:
-    start = program.argument(site, role)
-    return [] if start is None else list(program.reached(start))
 
 
 def _may_swizzle(place: Site) -> bool:

@@ -41,7 +41,7 @@ def distinct(orders: Iterable[Told]) -> list[tuple[KernelFinding, list[str]]]:
     found: dict[Any, tuple[KernelFinding, list[str]]] = {}
     for order in orders:
         for finding in order.findings:
-            key = finding.code, tuple((p.where.file, p.where.line) for p in finding.places[:2])
+            key = finding.code, finding.lines
             kernels = found.setdefault(key, (finding, []))[1]
             if order.kernel not in kernels:
                 kernels.append(order.kernel)

@@ -129,7 +129,7 @@ def test_what_is_added_to_a_coordinate_is_left_away_where_all_is_shifted() -> No
 
 
 def test_the_predicate_of_the_other_copy_is_taken() -> None:
-    """Or one made before: by its name, within the function, where the copy has none; the rest is 0."""
+    """Or one made before: by its name, within the function, where the copy has none; then with 0."""
     text = "mask = cute.make_rmem_tensor(n, cutlass.Boolean)\ncute.copy(tiled, mine, held)\n"
     text += "late = cute.make_rmem_tensor(n, cutlass.Boolean)\ncute.copy(tiled, held, out, pred=inside)\n"
     text += "cute.copy(tiled, held, out, pred=made())\ndef f():\n    cute.copy(a, b, c, pred=other)\n"
@@ -138,8 +138,9 @@ def test_the_predicate_of_the_other_copy_is_taken() -> None:
     made = [[apply({"k.py": text}, one)["k.py"] for one in reused(program, site, COPY)] for site in sites]
     zero = "cute.recast_tensor(held, cutlass.Int32).fill(0)\n"
     wanted = [
-        text.replace("cute.copy(tiled, mine, held)", f"{zero}cute.copy(tiled, mine, held, pred={name})")
+        text.replace("cute.copy(tiled, mine, held)", f"{first}cute.copy(tiled, mine, held, pred={name})")
         for name in ("inside", "mask")
+        for first in ("", zero)
     ]
     assert made == [wanted, []]
 

@@ -20,7 +20,7 @@ STUCK = "what follows a wait that did not end in this run"
 
 def key(finding: KernelFinding) -> Key:
     """Which finding it is: its code and its two lines."""
-    return finding.code, tuple((place.where.file, place.where.line) for place in finding.places[:2])
+    return finding.code, finding.lines
 
 
 def wrong(trace: Trace, notes: bool = False) -> list[KernelFinding]:
@@ -40,13 +40,9 @@ def frames(finding: KernelFinding) -> list[Frame]:
 
 def remains(trace: Trace, finding: KernelFinding, lines: Moved) -> bool:
     """Whether a trace has a finding of that code at these lines, where they are now."""
-    there = [
-        {(place.where.file, at) for at in lines(place.where.file, place.where.line)}
-        for place in finding.places[:2]
-    ]
+    there = [{(file, at) for at in lines(file, line)} for file, line in finding.lines]
     return any(
-        one.code == finding.code
-        and all(frame in now for frame, now in zip(_frames(one), there, strict=False))
+        one.code == finding.code and all(frame in now for frame, now in zip(one.lines, there, strict=False))
         for one in wrong(trace, notes=True)
     )
 
@@ -56,11 +52,11 @@ def objection(before: Trace, after: Trace, finding: KernelFinding, lines: Moved)
     if remains(after, finding, lines):
         return f"{finding.code} remains"
     old = {
-        (one.code, *((file, lines(file, line)[0]) for file, line in _where(one)))
+        (one.code, *((file, lines(file, line)[0]) for file, line in one.lines))
         for one in _told(before.orders)
     }
     for one in _told(after.orders):
-        if (one.code, *_where(one)) not in old:
+        if (one.code, *one.lines) not in old:
             return f"{one.code} is found instead"
     if len(after.orders) < len(before.orders):
         return "fewer kernels are followed"
@@ -75,11 +71,3 @@ def objection(before: Trace, after: Trace, finding: KernelFinding, lines: Moved)
 
 def _told(reports: Iterable[OrderReport]) -> list[KernelFinding]:
     return [one for r in reports for one in r.findings if one.evidence.get("kind") != _REVEALED]
-
-
-def _frames(finding: KernelFinding) -> list[tuple[str, int]]:
-    return [(place.where.file, place.where.line) for place in finding.places]
-
-
-def _where(finding: KernelFinding) -> list[tuple[str, int]]:
-    return _frames(finding)[:2]
