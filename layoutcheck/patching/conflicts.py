@@ -18,7 +18,7 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.paddings import padded, pads, pitches, swizzled, tensors
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.search import short
-from layoutcheck.patching.state import Edited, Place, State, instead, place_in
+from layoutcheck.patching.state import Edited, Place, State, instead
 from layoutcheck.sources.shared_uses import SharedReport, SharedUses
 from layoutcheck.sources.traced import KernelFinding, KernelPlace, Trace
 
@@ -39,7 +39,7 @@ def findings(state: State) -> list[KernelFinding]:
     told = [one for report in state.trace.elements for one in report.findings]
     for one in sorted((*told, *_of_copies(state)), key=_wasted):
         if one.code in CODES and one.places and one.places[0].where.file:
-            found.setdefault(place_in(one), one)
+            found.setdefault(one.lines[0], one)
     return list(found.values())
 
 
@@ -62,7 +62,7 @@ def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[Way]:
 
     Where no layout of them is understood, another number in the line's index.
     """
-    program, (path, line) = Program(texts), place_in(finding)
+    program, (path, line) = Program(texts), finding.lines[0]
     if path not in texts:
         return
     made, width = list(tensors(program, path, line)), finding.evidence.get("width_bits", 32)
@@ -106,8 +106,8 @@ def objection(edited: Edited, finding: KernelFinding) -> str:
 
 def left(edited: Edited, finding: KernelFinding) -> bool:
     """Whether the line that a finding is of has conflicts after an edit."""
-    there = edited.places(place_in(finding))
-    return any(place_in(one) in there for one in findings(edited.after))
+    there = edited.places(finding.lines[0])
+    return any(one.lines[0] in there for one in findings(edited.after))
 
 
 class Taken(NamedTuple):
@@ -124,7 +124,7 @@ class Taken(NamedTuple):
 
 def wavefronts(edited: Edited, finding: KernelFinding) -> Taken:
     """Those that the line of a finding takes, counted as the finding counts where both programs have that."""
-    file, line = place_in(finding)
+    file, line = finding.lines[0]
     was, now = (_counted(state) for state in (edited.before, edited.after))
     joined, all_ = (
         (_of_lines(was, file, [line], what), _of_lines(now, file, edited.lines(file, line), what))
@@ -180,5 +180,5 @@ def _counted(state: State) -> Counter[tuple[str, int, str]]:
 
 def repaired(edited: Edited) -> list[KernelFinding]:
     """What had conflicts before an edit and has none after it."""
-    left = {place_in(one) for one in findings(edited.after)}
-    return [one for one in findings(edited.before) if left.isdisjoint(edited.places(place_in(one)))]
+    left = {one.lines[0] for one in findings(edited.after)}
+    return [one for one in findings(edited.before) if left.isdisjoint(edited.places(one.lines[0]))]

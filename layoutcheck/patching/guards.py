@@ -18,7 +18,7 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.skipped import Statement, leaves, skippable, stays_in_block
-from layoutcheck.patching.state import BAD, Edited, Place, State, instead, place_in
+from layoutcheck.patching.state import BAD, Edited, Place, State, instead
 from layoutcheck.patching.tiles import turned
 from layoutcheck.sources.traced import KernelFinding, Trace
 from layoutcheck.syntax import spans
@@ -33,7 +33,7 @@ def findings(trace: Trace, of: Sequence[str] = ("tensor_bytes", "mode_extent")) 
     found: dict[Place, KernelFinding] = {}
     for one in _bad(trace):
         if one.code == "LC204" and not one.evidence.keys().isdisjoint(of):
-            found.setdefault(place_in(one), one)
+            found.setdefault(one.lines[0], one)
     return list(found.values())
 
 
@@ -44,7 +44,7 @@ def in_shared(trace: Trace) -> list[KernelFinding]:
 
 def leaving(trace: Trace) -> set[Place]:
     """The lines of both."""
-    return {place_in(one) for one in (*findings(trace), *in_shared(trace))}
+    return {one.lines[0] for one in (*findings(trace), *in_shared(trace))}
 
 
 class Way(NamedTuple):
@@ -60,7 +60,7 @@ class Way(NamedTuple):
 
 def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterator[Way]:
     """Edits for a finding; first one that is for others of the `trace`, too."""
-    path, line = place_in(finding)
+    path, line = finding.lines[0]
     program = Program(texts)
     at = _statement(program.sources[path], line) if path in texts else None
     if at is None:
@@ -84,7 +84,7 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
             yield Way(title, edits, None)
     if shifted:
         return
-    lines = [line, *(place_in(one)[1] for one in findings(trace) if place_in(one)[0] == path)]
+    lines = [line, *(one.lines[0][1] for one in findings(trace) if one.lines[0][0] == path)]
     yield from _skipping(program, at, lines, every[:1]) if _is_simple(at.node) else ()
     yield from _apart(at, every) if not writes else ()
     yield from _skipping(program, at, lines, every[1:]) if _is_simple(at.node) else ()
@@ -143,9 +143,9 @@ def _is_simple(statement: ast.stmt) -> bool:
 
 def objection(edited: Edited, finding: KernelFinding) -> str:
     """What is worse with an edit, of element accesses; "" where nothing is."""
-    there = edited.places(place_in(finding))
+    there = edited.places(finding.lines[0])
     bad = [_bad(state.trace) for state in (edited.before, edited.after)]
-    if any(one.code == finding.code and place_in(one) in there for one in bad[1]):
+    if any(one.code == finding.code and one.lines[0] in there for one in bad[1]):
         return f"{finding.code} remains"
     if why := instead(*bad):
         return why
@@ -161,7 +161,7 @@ def unturned(edited: Edited, finding: KernelFinding) -> str:
 
     Without that an edit may only move what a tail leaves outside.
     """
-    place = place_in(finding)
+    place = finding.lines[0]
     before, after = edited.before.inside({place}), edited.after.inside(set(edited.places(place)))
     more = (_within(*before[run]) < _within(*after.get(run, (0, 0))) for run in before)
     return "" if before and all(more) else "no more elements of the tensor would be accessed"
@@ -180,7 +180,7 @@ def unkept(edited: Edited, bare: State, finding: KernelFinding, edits: Candidate
     block = edits[0]
     first, last = (edited.texts[block.path].count("\n", 0, at) + 1 for at in (block.start, block.end))
     there = {one for line in range(first, last + 1) for one in edited.places((block.path, line))}
-    if not any(place_in(one) in there for one in findings(bare.trace)):
+    if not any(one.lines[0] in there for one in findings(bare.trace)):
         return f"{finding.code} is not found of what it takes away"
     return edited.keeps(there, there, bare)
 
@@ -188,7 +188,7 @@ def unkept(edited: Edited, bare: State, finding: KernelFinding, edits: Candidate
 def repaired(edited: Edited) -> list[KernelFinding]:
     """What was leaving something before an edit and is not after it."""
     left, was = leaving(edited.after.trace), edited.before.trace
-    return [one for one in (*findings(was), *in_shared(was)) if left.isdisjoint(edited.places(place_in(one)))]
+    return [one for one in (*findings(was), *in_shared(was)) if left.isdisjoint(edited.places(one.lines[0]))]
 
 
 def _bad(trace: Trace) -> list[KernelFinding]:

@@ -44,12 +44,6 @@ def place_of(one: Distinct) -> Place:
     return one.first.where.file, one.first.where.line
 
 
-def place_in(finding: KernelFinding) -> Place:
-    """File and line of its first place."""
-    where = finding.places[0].where
-    return where.file, where.line
-
-
 def instead(before: Iterable[KernelFinding], after: Iterable[KernelFinding]) -> str:
     """Which code is found more often after an edit, in words; "" for none."""
     old, new = (Counter(one.code for one in some) for some in (before, after))
