@@ -1,15 +1,11 @@
 """Write what is generated: `PYTHONPATH=. python docs/generate.py`. The tests check that it is up to date.
 
-The README's block, the list of rules, reference pages from the program, result
+The list of rules, reference pages from the program, result
 pages from docs/evidence/, and the output of every example on every page.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 from docs.conversions import with_conversions
@@ -24,10 +20,6 @@ from layoutcheck.rulebook import rules
 DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"
 
-_SHOWN = re.compile(
-    r"(<!-- explain output -->\n```\n\$ layoutcheck ([^\n]*)\n).*?(```\n<!-- end -->)", re.DOTALL
-)
-
 _HEADING = """# The rules
 
 Codes are stable: `LC1xx` the compiler refuses the copy, `LC2xx` it accepts the copy and the machine gets
@@ -41,28 +33,16 @@ it wrong, `LC3xx` correct but wasteful, `LC4xx` is about numbers and tolerances 
 """
 
 
-def readme() -> str:
-    """README.md with the real output of the command it shows."""
-    text = README.read_text(encoding="utf-8")
-    found = _SHOWN.search(text)
-    assert found is not None
-    shown = subprocess.run(
-        [sys.executable, "-m", "layoutcheck", *found[2].split()],
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
-        cwd=DOCS.parent,
-    ).stdout
-    return refreshed(text[: found.start()] + found[1] + shown + found[3] + text[found.end() :])
-
-
 def pages() -> dict[Path, str]:
     """Every generated page: path -> text."""
     rows = [
         f"| [{rule.code}]({rule.code.lower()}.md) | {rule.name} | {rule.severity} | {rule.summary} |"
         for rule in rules().values()
     ]
-    out = {README: readme(), DOCS / "rules" / "README.md": _HEADING + "\n".join(rows) + "\n"}
+    out = {
+        README: refreshed(README.read_text(encoding="utf-8")),
+        DOCS / "rules" / "README.md": _HEADING + "\n".join(rows) + "\n",
+    }
     made = {DOCS / name: text for name, text in {**reference_pages(), **evidence_pages()}.items()}
     for path in sorted(DOCS.rglob("*.md")):
         if path not in out and path not in made and not path.name.startswith("lc"):
