@@ -149,13 +149,7 @@ def _placed(copy: Copy, instance: Copy, plan: Plan, src_base: int, dst_base: int
     if pred is not None and plan.pieces is not None:
         pred = pred[plan.pieces]
     return Execution(
-        moves[0],
-        moves[1],
-        unit,
-        accesses[0],
-        accesses[1],
-        pred,
-        zero_fills=plan.dst_op == "cp.async",
-        never=_folds(copy),
+        moves[0], moves[1], unit, accesses[0], accesses[1], pred,
+        zero_fills=plan.dst_op == "cp.async", never=_folds(copy),
         chunk_bytes=0 if plan.linear else -(-plan.bits // 8),
-    )
+    )  # fmt: skip

@@ -73,9 +73,8 @@ def explain(
         if not found.answers:
             raise InputError("no operand of the MMA is given", expected="--a, --b or --c; or draw --mma")
         _refuse("an MMA has operands of its own", given, "--mma with --a, --b, --c")
-        refuse_beside(
-            "an MMA is explained alone", case=case, compiler=compiler, all=everything, sources=sources
-        )
+        other = {"case": case, "compiler": compiler, "all": everything, "sources": sources}
+        refuse_beside("an MMA is explained alone", **other)
         return _of_mma(found, format_, Sink(output), strict)
     render = renderer(format_)
     sink = Sink(output, everything)
@@ -100,10 +99,7 @@ def explain(
         _tell_unused(outcomes, {"--arch": stated is not None, "--compiler": compiler})
     else:
         _refuse("a program is traced", given.keys() - {"src", "arch"}, "a .py file alone, or trace")
-        if compiler:
-            raise InputError(
-                "a trace has the compiler's own words: --compiler is not used", expected="FILE.py alone"
-            )
+        refuse_beside("a trace has the compiler's own words", compiler=compiler)
         return _traced(
             src, arch=given.get("arch"), format_=format_, output=output, strict=strict, everything=everything
         )

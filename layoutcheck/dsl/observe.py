@@ -185,16 +185,15 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
     def generate_mlir(self: Any, *args: Any, **named: Any) -> Any:
         code = getattr(signature.bind(self, *args, **named).arguments["funcBody"], "__code__", None)
         benchmarks.begin(code)
-        depth = getattr(self.envar, "loc_tracebacks", None)
         host = None if code is None else (code.co_filename, code.co_firstlineno)
         token, before = _stopping.set(True), _building.set((None, True, host))
         NotLaunched.building += 1
         try:
             _hide_patches()
-            if depth == 0 and not getattr(self.envar, "lineinfo", False):
-                deep = getattr(sys.modules.get(OPERATIONS), "copies_are_deep", False)
-                self.envar.loc_tracebacks = OTHER_DEPTH if deep else STACK_DEPTH
-            made = _watched(generate(self, *args, **named), stop)
+            with _callers_told(self.envar):
+                made = generate(self, *args, **named)
+            if stop:
+                raise RuntimeError(_UNSEEN)
             told = _tell_call(self, signature, args, named, record)
             if told is not None:
                 compiled.hear(made, told)
@@ -212,8 +211,6 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
             NotLaunched.building -= 1
             _stopping.reset(token)
             _building.reset(before)
-            if depth == 0:
-                self.envar.loc_tracebacks = depth
 
     owner.build_module, owner.generate_mlir = build_module, generate_mlir
 
@@ -224,11 +221,18 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
     return undo
 
 
-def _watched(made: Any, stop: bool) -> Any:
-    """What a build has made. Raises RuntimeError for one that was to be stopped: nothing of it was seen."""
-    if stop:
-        raise RuntimeError(_UNSEEN)
-    return made
+@contextlib.contextmanager
+def _callers_told(envar: Any) -> Iterator[None]:
+    """Operations have the callers of their line, unless the program itself says how many."""
+    depth = getattr(envar, "loc_tracebacks", None)
+    if depth == 0 and not getattr(envar, "lineinfo", False):
+        deep = getattr(sys.modules.get(OPERATIONS), "copies_are_deep", False)
+        envar.loc_tracebacks = OTHER_DEPTH if deep else STACK_DEPTH
+    try:
+        yield
+    finally:
+        if depth == 0:
+            envar.loc_tracebacks = depth
 
 
 def _tell_unbuilt(error: Exception, record: Record) -> None:

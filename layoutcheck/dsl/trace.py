@@ -132,6 +132,8 @@ def check_script(path: str, cwd: str | None = None, *, expected: str = "a Python
         raise InputError(f"'{path[:200]}' is a folder", expected=expected)
     if script.exists():
         raise InputError(f"'{path[:200]}' is not a regular file", expected=expected)
+    if path.startswith("-"):
+        raise InputError(f"unknown option '{path[:200]}'", expected="an option that -h lists, or a script")
     raise InputError(f"no script '{path[:200]}'", expected=expected)
 
 
@@ -248,13 +250,17 @@ def _run(command: list[str], script: Script) -> Trace:
         limit = timeout_s if timed_out else None
         ran = (one for one in (process, *helpers.processes) if collector.sharing.get(one.pid) != OTHERS)
         endings = (_ending(one, limit, collector, folder, suite) for one in ran)
-        ending = next(filter(None, endings), None)
-        if ending is None and (at := spool.crashed(folder)) is not None:
-            said = "a process that it started died of a signal"
-            ending = TraceFailure("killed", said, Frame(**at) if at["file"] else None)
-        if ending is None and helpers.processes and helpers.left:
-            ending = TraceFailure("exited", f"not run: {many(helpers.left, 'test')}")
-        return collector.trace(ending)
+        return collector.trace(next(filter(None, endings), None) or _left(helpers, folder))
+
+
+def _left(helpers: Helpers, folder: str) -> TraceFailure | None:
+    """What a run whose own processes ended well has left: a crash of another one, or tests."""
+    if (at := spool.crashed(folder)) is not None:
+        said = "a process that it started died of a signal"
+        return TraceFailure("killed", said, Frame(**at) if at["file"] else None)
+    if helpers.processes and helpers.left:
+        return TraceFailure("exited", f"not run: {many(helpers.left, 'test')}")
+    return None
 
 
 def _late(

@@ -72,20 +72,7 @@ def outline(raw: bytes) -> Outline:
         tree = parsed(decode(raw))
     except Unreadable:
         return _by_lines(text.decode("utf-8", "replace"))
-    exports: dict[str, str] = {}
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for each in node.names:
-                names.add(each.name)
-                top = each.name.partition(".")[0]
-                exports[each.asname or top] = each.name if each.asname else top
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            for each in node.names:
-                dotted = f"{base}{'' if base.endswith('.') else '.'}{each.name}"
-                names.add(dotted)
-                exports[each.asname or each.name] = dotted
+    names, exports = _imported(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             dotted = _chain(node, exports)
@@ -113,6 +100,24 @@ def outline(raw: bytes) -> Outline:
         tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main, tuple(sorted(calls)),
         tuple(sorted(takes)), gives, always, tuple(sorted(plugins)),
     )  # fmt: skip
+
+
+def _imported(tree: ast.Module) -> tuple[set[str], dict[str, str]]:
+    """The names that a file imports, dotted, and its own names for them."""
+    names, exports = set[str](), dict[str, str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                names.add(each.name)
+                top = each.name.partition(".")[0]
+                exports[each.asname or top] = each.name if each.asname else top
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            for each in node.names:
+                dotted = f"{base}{'' if base.endswith('.') else '.'}{each.name}"
+                names.add(dotted)
+                exports[each.asname or each.name] = dotted
+    return names, exports
 
 
 def _by_lines(text: str) -> Outline:

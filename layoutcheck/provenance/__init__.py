@@ -13,7 +13,7 @@ docs/operands.md says what is followed and what is not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -182,32 +182,33 @@ def _checked(
     unchecked += [f"copies: {why}" for why in sorted(lost) if counted]
     unchecked += [f"elements of products: {problem}"] if problem else []
     left = judged.left if all(map(judged.knows, _products(kernel))) else {}
-    for op, others in left.items():
-        if others:
-            tensor = judged.one_tensor.get(op) or judged.serving[op]
-            facts = (
-                ("tensor", tensor), ("own", 0), ("left", tuple(sorted(others))),
-                ("products", 1 if op in judged.one_tensor else 2),
-            )  # fmt: skip
-            judged.breaches.append(Breach("tensor", op, "", facts))
+    breaches = [*judged.breaches, *(_unused(judged, op, others) for op, others in left.items() if others)]
     if one_tensor := len({_site(op) for op in judged.one_tensor}):
         spare = sorted({n for op, others in left.items() if op in judged.one_tensor for n in others})
         but = f", and nothing uses argument {spare[0]}" if spare else ""
         which = f"A and B of {one_tensor} of {len(every)} products"
         unchecked.append(f"{which} are elements of one tensor{but}: if that is meant")
-    if judged.stored > judged.placed and not any(one.kind == "place" for one in judged.breaches):
+    if judged.stored > judged.placed and all(one.kind != "place" for one in breaches):
         part = f"{judged.stored - judged.placed:,} of {judged.stored:,} bytes of results"
         unchecked.append(f"where {part} are stored: {'; '.join(judged.unplaced)}")
     elif judged.met and not judged.stored and not lost:
         unchecked.append("where results are stored: none was seen to reach global memory")
     findings: dict[object, KernelFinding] = {}
-    for breach in judged.breaches:
+    for breach in breaches:
         one = told(breach, module)
         findings.setdefault((one.code, *(p.where for p in one.places)), one)
     return replace(
         made, findings=tuple(findings.values()), unchecked=tuple(unchecked),
         followed=len(every) - len(set(reasons) - broken),
     )  # fmt: skip
+
+
+def _unused(judged: Judged, op: Operation, others: Collection[int]) -> Breach:
+    """A product of one tensor with itself, or with another product's, while the kernel is given `others`."""
+    alone = op in judged.one_tensor
+    tensor = judged.one_tensor.get(op) or judged.serving[op]
+    facts = (("tensor", tensor), ("own", 0), ("left", tuple(sorted(others))), ("products", 1 if alone else 2))
+    return Breach("tensor", op, "", facts)
 
 
 def _one_row(kernel: WatchedKernel, module: TracedModule, judged: Judged) -> set[tuple[str, Frame]]:

@@ -279,14 +279,10 @@ def predict_im2col(copy: Copy) -> Prediction | None:
     if not divides(take, channels):
         why = f"boxes of {channels} channels over tiles of {take[0]} channels under {take[1:]} taps"
         return rejected("tma_taps", "unable to partition input tensors for TMA", side, why=why)
-    if product(smem.layout.shape) != product(tile.tiler):
-        return rejected(
-            "tma_size",
-            "expects smem and gmem have the same size in the first rank",
-            side,
-            smem_size=product(smem.layout.shape),
-            tile_size=product(tile.tiler),
-        )
+    stored, size = product(smem.layout.shape), product(tile.tiler)
+    if stored != size:
+        text = "expects smem and gmem have the same size in the first rank"
+        return rejected("tma_size", text, side, smem_size=stored, tile_size=size)
     return None
 
 

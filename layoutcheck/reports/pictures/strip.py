@@ -22,40 +22,26 @@ def strip_picture(scene: Scene, vector: Vector) -> Picture:
     units = max(int((vector.moved[side] >= 0).sum()) for side in SIDES)
     span = max(1, min(units, 32))
     wide = min(_BYTE, (WIDTH - _LEFT - 10) / span)
+    happened = "moved" if scene.reached else "would be moved"
     for side in SIDES:
-        body.append(svg.text(0, y + 14, NAMES[side], "lc-p"))
         space = scene.copy.side(side).space
-        body.append(
-            svg.text(0, y + 28, space if space != "rmem" else f"registers of T{vector.thread}", "lc-u lc-s")
-        )
-        right = np.array_equal(vector.asked[side], vector.moved[side])
-        for kind, values in (("asked", vector.asked[side]), ("moved", vector.moved[side])):
-            label = "layouts ask" if kind == "asked" else ("moved" if scene.reached else "would be moved")
+        where = space if space != "rmem" else f"registers of T{vector.thread}"
+        body += [svg.text(0, y + 14, NAMES[side], "lc-p"), svg.text(0, y + 28, where, "lc-u lc-s")]
+        asked, moved = vector.asked[side], vector.moved[side]
+        differs = "" if np.array_equal(asked, moved) else " lc-b"
+        for kind, values, label, bold in (
+            ("asked", asked, "layouts ask", ""), ("moved", moved, happened, differs),
+        ):  # fmt: skip
             rows, more = value_windows(scene, side, values, span)
-            for number, (start, cells) in enumerate(rows):
-                if number == 0:
-                    body.append(
-                        svg.text(
-                            84, y + 14, label, "lc-s" + (" lc-b" if kind == "moved" and not right else "")
-                        )
-                    )
+            body.append(svg.text(84, y + 14, label, "lc-s" + (bold if rows else "")))
+            for start, cells in rows:
                 body.append(svg.text(_LEFT - 8, y + 14, f"{start:+}", "lc-s lc-e lc-u"))
                 body.append(_row(side, kind, start, cells, span, wide, y))
                 y += _ROW
-            if not rows:
-                body.append(svg.text(84, y + 14, label, "lc-s"))
             if more:
                 body.append(svg.text(_LEFT, y + 12, more, "lc-s lc-u"))
                 y += _ROW - 4
         y += 12
-    faults = [
-        f" The {NAMES[side]}'s address {offender.used * 8 // scene.unit_bits - scene.origin(side):+} is not "
-        f"a multiple of {offender.asked}: the access faults."
-        for side in SIDES
-        if (offender := scene.comparison.first.get(f"misaligned_{side}"))
-        and offender.used is not None
-        and scene.reached
-    ]
     count = vector.moved["src"].shape[0]
     size = vector.moved["src"].shape[1] * scene.unit_bits
     return Picture(
@@ -63,10 +49,22 @@ def strip_picture(scene: Scene, vector: Vector) -> Picture:
         f"One instruction, byte by byte: thread {vector.thread}, instruction {vector.instruction}",
         f"{count} value{'s' * (count != 1)} of {size} bits, numbered and coloured. Each row is {span} "
         f"{scene.units} of memory. If the two rows of a side differ, "
-        f"the machine does not do what the layouts say.{''.join(faults)}",
+        f"the machine does not do what the layouts say.{_faults(scene)}",
         y,
         "".join(body),
         {"thread": vector.thread, "instruction": vector.instruction, "unit-bits": scene.unit_bits},
+    )
+
+
+def _faults(scene: Scene) -> str:
+    """A sentence for each side whose address makes the access fault."""
+    first = scene.comparison.first if scene.reached else {}
+    told = ((side, first.get(f"misaligned_{side}")) for side in SIDES)
+    return "".join(
+        f" The {NAMES[side]}'s address {one.used * 8 // scene.unit_bits - scene.origin(side):+} is not a "
+        f"multiple of {one.asked}: the access faults."
+        for side, one in told
+        if one and one.used is not None
     )
 
 

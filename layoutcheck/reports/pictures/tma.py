@@ -136,21 +136,15 @@ def tma_picture(scene: Scene) -> Picture | None:
         details.append((grid, x))
         x += WIDTH / 2
     y = _HEAD + deepest + 40
-    lowest = 0.0
-    for grid, left in details:
-        body.append(grid.detail(left, y))
-        lowest = max(lowest, min(grid.rows, _ROWS) * _CELL_HIGH)
+    body += [grid.detail(left, y) for grid, left in details]
+    lowest = max(min(grid.rows, _ROWS) for grid, _ in details) * _CELL_HIGH
     boxes = int(found.box.max()) + 1
-    zeros = int((found.at["src"] < 0).sum())
+    zeros, wrong = int((found.at["src"] < 0).sum()), int(found.wrong.sum())
     words = f" {zeros} pieces outside the tensor arrive as zeros." if zeros else ""
-    words += (
-        f" {int(found.wrong.sum())} pieces are not where the layouts want them." if found.wrong.any() else ""
-    )
-    atoms = (
-        f"; full lines are its atoms of {swizzle.period} bytes"
-        if swizzle is not None and swizzle.bits
-        else ""
-    )
+    words += f" {wrong} pieces are not where the layouts want them." if wrong else ""
+    atoms = ""
+    if swizzle is not None and swizzle.bits:
+        atoms = f"; full lines are its atoms of {swizzle.period} bytes"
     return Picture(
         "tma",
         f"TMA: {boxes} box{'es' * (boxes != 1)} of {np.count_nonzero(found.box == 0) * PIECE} bytes",
