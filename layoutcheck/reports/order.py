@@ -72,8 +72,9 @@ def _finding(finding: KernelFinding, kernels: list[str], style: Style) -> Iterat
     word = style(finding.severity, "bold", _COLOURS.get(finding.severity, "blue"))
     yield word + style(lines[0][len(finding.severity) :], "bold")
     yield from (style(line, "bold") for line in lines[1:])
-    for place in finding.places:
-        yield from _place(place, style)
+    through = [callers(place.stack, place.where)[:_MOST_CALLERS] for place in finding.places]
+    for place, above, below in zip(finding.places, through, [*through[1:], None], strict=True):
+        yield from _place(place, [] if above == below else above, style)
     yield ""
     if finding.evidence.get("timeline") and len(finding.places) > 1:
         yield from (
@@ -85,7 +86,8 @@ def _finding(finding: KernelFinding, kernels: list[str], style: Style) -> Iterat
         yield from style.wrap(f"in {len(kernels)} kernels", "  ")
 
 
-def _place(place: KernelPlace, style: Style) -> Iterator[str]:
+def _place(place: KernelPlace, through: Sequence[str], style: Style) -> Iterator[str]:
+    """Where it is and what it does there, and its callers: not where those of the next place are the same."""
     where = place.where
     if not where.file:
         yield style(f"  --> place unknown: {place.what}", "blue")
@@ -98,9 +100,8 @@ def _place(place: KernelPlace, style: Style) -> Iterator[str]:
     source = linecache.getline(where.file, where.line).strip()
     if source:
         yield f"        {source[: style.width - 8]}"
-    through = callers(place.stack, where)
     if through:
-        yield from style.wrap(f"called from {', '.join(through[:_MOST_CALLERS])}", "        ")
+        yield from style.wrap(f"called from {', '.join(through)}", "        ")
 
 
 def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
@@ -115,23 +116,15 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
     most = max((order.threads * order.blocks for order in checked), default=0)
     said = f"order: {len(checked)} of {many(len(orders), 'kernel')} followed"
     if checked:
-        said += (
-            f", with up to {many(most, 'thread')}, {events:,} accesses and synchronisations: {wrong} wrong, "
-        )
-        said += f"{many(notes, 'note')}{' (--all)' * bool(notes)}"
+        said += f", with up to {many(most, 'thread')}, {events:,} accesses and synchronisations: "
+        said += f"{wrong} wrong, {many(notes, 'note')}{' (--all)' * bool(notes)}"
     yield from style.wrap(said, "    ", "  ")
     trips = sorted({count for order in checked for count in order.trips})
     if len(trips) > 1:
         yield from style.wrap(f"trip counts tried: {', '.join(map(str, trips))}", "      ", "    ")
     parts = [s for order in checked for s in order.unchecked]
-    for title, sentences in (
-        (
-            "not checked",
-            [*_problems(orders), *parts],
-        ),
-        ("assumed", [s for order in checked for s in order.assumed]),
-    ):
-        yield from _sentences(title, sentences, style)
+    yield from _sentences("not checked", [*_problems(orders), *parts], style)
+    yield from _sentences("assumed", [s for order in checked for s in order.assumed], style)
 
 
 def _problems(orders: Iterable[OrderReport]) -> Iterator[str]:
@@ -225,10 +218,8 @@ def _related(finding: KernelFinding) -> Iterator[tuple[str, int, int, str]]:
         turns = f", turn {'.'.join(map(str, place.turns))}" if place.turns else ""
         block = f" of block {place.block}" if place.block else ""
         said = f"thread {place.thread}{block}{turns} {place.what}"
-        for frame, words in (
-            (place.where, said),
-            *((one, f"called from here: {said}") for one in place.stack),
-        ):
+        frames = (place.where, said), *((one, f"called from here: {said}") for one in place.stack)
+        for frame, words in frames:
             at = spot(frame)
             if at[0]:
                 yield *at, words

@@ -70,5 +70,12 @@ def test_text_has_a_column_for_each_lane_and_fits(width: int) -> None:
     lines = drawn_text(finding(*ROWS), width)
     assert len(lines) == 1 + len(ROWS) and all(len(line) <= width for line in lines)
     column = lines[0].index("warp 2")
-    assert [bool(re.match(r"x :\d", line[6:])) for line in lines[1:]] == [True, False, False, False]
+    assert [bool(re.match(r"x :\d", line[4:])) for line in lines[1:]] == [True, False, False, False]
     assert lines[4][column : column + 4] == "x :9" and lines[1][column] == "|"
+    assert any(line.endswith(":8 waits for an mbarrier") for line in lines) == (width > 40)  # all of it
+
+
+def test_a_long_label_takes_the_room_that_a_short_one_leaves() -> None:
+    rows = (moment("first", 0, "copies (cp.async)", 3, asynchronous=True), *ROWS[1:])
+    (waits,) = (line for line in drawn_text(finding(*rows), 76) if ":6" in line)
+    assert ":6 waits at a barrier  " in waits

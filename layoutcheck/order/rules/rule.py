@@ -40,12 +40,12 @@ def line(place: KernelPlace) -> str:
 def who(place: KernelPlace) -> str:
     """Thread, block and turns of one party."""
     block = f" of block {place.block} of the cluster" if place.block else ""
-    turns = f", turn {'.'.join(map(str, place.turns))}" if place.turns else ""
+    turns = f" (turn {'.'.join(map(str, place.turns))})" if place.turns else ""
     return f"thread {place.thread}{block}{turns}"
 
 
 def does(place: KernelPlace) -> str:
-    """`thread 32, turn 1 reads at kernel.py:12`."""
+    """`thread 32 (turn 1) reads at kernel.py:12`."""
     return f"{who(place)} {place.what} at {line(place)}"
 
 

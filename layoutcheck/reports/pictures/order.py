@@ -108,13 +108,15 @@ def order_picture(finding: KernelFinding) -> str:
 def drawn_text(finding: KernelFinding, width: int) -> list[str]:
     """The picture as lines of text: a column for each lane, `x` the accesses that nothing orders."""
     lanes, rows = moments(finding)
-    each = max(12, (width - 6) // max(1, len(lanes)) - 2)
     if len({row.place.partition(":")[0] for row in rows}) == 1:
         rows = [replace(row, place=f":{row.place.partition(':')[2]}") for row in rows]
-    lines = ["  ".join(name[:each].ljust(each) for name in lanes)]
+    table = [lanes]
     for row in rows:
-        cells: list[str] = ["|".ljust(each)] * len(lanes)
         mark = "|" if row.role == "between" else "x"
-        cells[row.lane] = f"{mark} {_label(row)}"[:each].ljust(each)
-        lines.append("  ".join(cells))
-    return [f"      {line.rstrip()}" for line in lines]
+        table.append(["|"] * len(lanes))
+        table[-1][row.lane] = f"{mark} {_label(row)}"
+    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+    while sum(wide) + 2 * len(wide) > width - 2 and max(wide) > 12:
+        wide[wide.index(max(wide))] -= 1
+    fitted = ([cell[:w].ljust(w) for cell, w in zip(cells, wide, strict=True)] for cells in table)
+    return [f"    {'  '.join(cells).rstrip()}" for cells in fitted]
