@@ -197,7 +197,7 @@ def _unordered(
         if left is not None:
             other = ordering.OVERLAP if ordering.overlapping(finding) else ""
             why = refused.get(proof.key(left)) or other or (_SPILLS if _spills(state, left) else "")
-            told = f"{finding.code}, which no edit repairs: {finding.title}{'; ' if why else ''}{why}"
+            told = f"{finding.code}: {finding.title}; {why or 'no edit repairs that'}"
             yield Sketch(finding.places[0].where, told)
 
 

@@ -254,8 +254,10 @@ def told(refused: Sequence[str]) -> str:
     refused = list(dict.fromkeys(refused))
     if not refused:
         return ""
-    more = f"; and {len(refused) - 3} more" if len(refused) > 3 else ""
-    return f"no edit of it was proven in the program: {'; '.join(refused[:3])}{more}"
+    if len(refused) == 1:
+        return f"its edit was not proven: {refused[0]}"
+    first = "; ".join(f"({n}) {why}" for n, why in enumerate(refused[:3], 1))
+    return f"none of its {len(refused)} edits was proven: {first}{'; ...' if len(refused) > 3 else ''}"
 
 
 def short(place: Place) -> str:

@@ -136,11 +136,11 @@ def _splits(copy: Copy) -> bool:
 
 
 _GUARDED = (
-    f"{STRATEGY}: a predicate says of every vector whether it begins inside of the tensor; one that does not "
-    "is not copied, and leaves 0 in registers and behind cp.async"
+    f"{STRATEGY}: a predicate for each vector; one that begins outside of the tensor is not copied, and "
+    "leaves 0 in registers and behind cp.async"
 )
 _BRANCH = f"{STRATEGY}: a branch asks whether the first element of a thread is inside of the tensor"
-_REUSED = f"{STRATEGY}: the predicate of the other copy, which says of every vector whether it is inside"
+_REUSED = f"{STRATEGY}: the predicate of the other copy"
 
 
 def moves_global(copy: Copy, fix: Fix) -> bool:

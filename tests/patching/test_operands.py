@@ -218,4 +218,4 @@ def test_what_no_edit_repairs_is_said_once(tmp_path: Path) -> None:
     assert unrepaired(trace) == [race, far]
     found = repair(str(script), trace, lambda path, cwd: trace, by=None)
     reasons = [one.reason for one in found.sketches if "no edit repairs" in one.reason]
-    assert reasons == [f"LC503, which no edit repairs: {one.title}" for one in (race, far)]
+    assert reasons == [f"LC503: {one.title}; no edit repairs that" for one in (race, far)]

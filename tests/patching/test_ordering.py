@@ -340,7 +340,7 @@ def test_the_edit_that_puts_accesses_in_order_is_kept(tmp_path: Path, good: bool
     else:
         assert found.repairs == [] and found.after == found.before and len(seen) == 2  # both slots
         (left,) = found.sketches
-        assert left.reason.startswith("LC504, which no edit repairs: title; no edit of it was proven")
+        assert left.reason.startswith("LC504: title; none of its 2 edits was proven: (1) ")
         assert left.reason.count("synchronise: insert sync_threads()") == 2
 
 

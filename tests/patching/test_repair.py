@@ -719,5 +719,6 @@ def test_a_library_is_never_edited(tmp_path: Path) -> None:
 
 def test_a_reason_why_no_edit_stays_is_told_once() -> None:
     assert told([]) == ""
-    assert told(["a", "b", "a"]) == "no edit of it was proven in the program: a; b"
-    assert told(["a", "b", "c", "a", "d", "e"]).endswith(": a; b; c; and 2 more")
+    assert told(["a", "a"]) == "its edit was not proven: a"
+    assert told(["a", "b", "a"]) == "none of its 2 edits was proven: (1) a; (2) b"
+    assert told([*"abcd"]) == "none of its 4 edits was proven: (1) a; (2) b; (3) c; ..."
