@@ -42,4 +42,5 @@ def propose(analysis: Analysis) -> Drafts:
             made = made.with_side(side, view)
         if len(memory) == 1:
             made = made.with_side(OTHER[memory[0]], fragment(made.side(memory[0])))
-    yield edited(STRATEGY, "by elements, synchronous" if asynchronous else "by elements", copy, made)
+    title = f"copy by elements{', synchronously' * asynchronous}"
+    yield edited(STRATEGY, title, copy, made)

@@ -27,7 +27,7 @@ def propose(analysis: Analysis) -> Drafts:
     if layout is None or layout == own.layout:
         return
     note = (
-        "the tile's reader sees the other major order: transpose there, or not at all"
+        "the tile's reader then sees the other major order"
         if turns(own, own.with_layout(layout))
         else ALLOCATED
     )

@@ -67,7 +67,7 @@ def _stage(copy: Copy, load_bits: int, store_bits: int) -> Drafts:
         f"load {load_bits} bits into registers, store {store_bits} bits to {dst.space}",
         "\n".join(line for line in lines if line),
         copies,
-        "synchronous: the data waits in registers, without a cp.async group",
+        "synchronous, without a cp.async group",
     )
 
 

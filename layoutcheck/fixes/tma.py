@@ -227,10 +227,10 @@ def _draft(copy: Copy, kind: str, gmem: Memref, smem: Memref, tile: TmaTile, ask
     notes = [*asks]
     old = copy.side("dst" if load else "src")
     if smem.layout != old.layout or smem.swizzle != old.swizzle:
-        notes.append("for every use of the tile")
+        notes.append("every use of the tile takes that layout")
     return Draft(
         STRATEGY,
-        f"{'into' if load else 'from'} {smem.layout}{swizzle}",
+        f"copy the tile {'into' if load else 'from'} {smem.layout}{swizzle}",
         tile_code(kind, smem, tile),
         (made,),
         "; ".join(notes),

@@ -64,6 +64,8 @@ def worst_access(side: SideCost) -> SharedCost:
 def describe(side: SideCost, worst: SharedCost) -> str:
     """Which lanes meet in which banks."""
     lanes = ", ".join(map(str, worst.lanes[:8])) + (", ..." if len(worst.lanes) > 8 else "")
+    if len(worst.lanes) > 2 and (*range(worst.lanes[0], worst.lanes[-1] + 1),) == worst.lanes:
+        lanes = f"{worst.lanes[0]} to {worst.lanes[-1]}"
     low, high = worst.banks[0], worst.banks[-1]
     banks = f"bank {low}" if low == high else f"each of banks {low} to {high}"
     if high - low + 1 != len(worst.banks):

@@ -59,7 +59,7 @@ def test_a_change_of_the_tile_concerns_every_use_of_it(kind: str, changed: bool)
     smem = copy.side(side)
     new = parse_memref(str(smem).replace("(64,1)", "(1,64)")) if changed else replace(smem, align_bytes=2048)
     note = _draft(copy, kind.removeprefix("tma_"), copy.side(other), new, copy.tma, ("a",)).note
-    assert note == ("a; for every use of the tile" if changed else "a")
+    assert note == ("a; every use of the tile takes that layout" if changed else "a")
 
 
 def test_a_pitch_is_as_far_apart_as_what_is_below_it_now_takes() -> None:
