@@ -118,7 +118,7 @@ def refuse_beside(why: str, **given: object) -> None:
     for name, value in given.items():
         if value is not None and value is not False:
             option = option_of(name)
-            raise InputError(f"{why}: {option} is not used", expected=f"no {option}")
+            raise InputError(f"{why}: {option} is not used", expected=f"the command without {option}")
 
 
 def check_workers(workers: int) -> None:

@@ -57,7 +57,7 @@ class Request(Given):
     type are those of `--help`. Raises InputError, which names the argument, where a value is of another type.
     """
 
-    src: Annotated[Operand, "layout or tensor; or a file, '-'"]
+    src: Annotated[Operand, "layout or tensor; or a file with an error ('-' is stdin)"]
     dst: Annotated[Operand, "layout or tensor"]
     atom: Annotated[Described | None, "cp.async, universal, ldmatrix.x4, autovec, or as printed"] = None
     _: KW_ONLY

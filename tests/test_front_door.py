@@ -330,7 +330,7 @@ def test_the_python_page_is_plain_markdown() -> None:
         (["draw"], "error: nothing to draw"),
         (["draw", "8:1", "--format", ""], "error: --format is empty; expected a value: svg or text"),
         (["explain", "--case", ""], "error: --case is empty"),
-        (["lint", ""], "error: one of paths is empty; expected files or folders; default: this one"),
+        (["lint", ""], "error: one of paths is empty; expected files or folders; default: here"),
         (["confirm", "issue-2320", "--reproducers", "{script}"], "error: --reproducers: '"),
         (
             ["explain", "--mma", "mma.m16n8k16.f32.bf16"],

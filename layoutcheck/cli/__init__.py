@@ -43,7 +43,7 @@ _COMMANDS = {
     "draw": "Draw a layout, a tiled copy or an MMA's fragments",
     "trace": "Run a script, and check every copy of its kernels",
     "banks": "Count the shared-memory wavefronts of a tile's accesses",
-    "canonical": "Can a shared layout be an operand of wgmma or tcgen05?",
+    "canonical": "Test a shared layout as an operand of wgmma or tcgen05",
     "synth": "Find the best copies for a tile, and print their program",
     "rule": "Print what a finding means; without a code, all rules",
     "server": "Start the language server, for an editor",

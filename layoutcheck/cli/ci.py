@@ -27,7 +27,7 @@ _MOST_PARTS = 1000
 
 
 def ci(
-    paths: Annotated[list[str] | None, Option("files or folders; default: this one", positional=True)] = None,
+    paths: Annotated[list[str] | None, Option("files or folders; default: here", positional=True)] = None,
     yes: Annotated[bool, Option("run the programs without asking", "--yes")] = False,
     list_: Annotated[bool, Option("print the programs that would be run, and end", "--list")] = False,
     arch: Annotated[str | None, Option("architectures to build for: sm_90a,sm_100a")] = None,

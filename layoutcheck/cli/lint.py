@@ -23,7 +23,7 @@ SUCCEEDS = "--write-baseline always exits with 0"
 
 
 def lint(
-    paths: Annotated[list[str] | None, Option("files or folders; default: this one", positional=True)] = None,
+    paths: Annotated[list[str] | None, Option("files or folders; default: here", positional=True)] = None,
     select: Annotated[str | None, Option("codes to report, such as LC1,LC301; ALL")] = None,
     ignore: Annotated[str | None, Option("codes not to report")] = None,
     fix: Annotated[bool, Option("repair what can be repaired safely, in the files", "--fix")] = False,

@@ -15,8 +15,8 @@ Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
 FailOn = Annotated[
     str | None,
     Option(
-        "what exits 2: case-failed, no-kernels, unreadable, types-only, tests-skipped, or none (default "
-        "case-failed,no-kernels,unreadable)"
+        "exit 2 on any of these: case-failed,no-kernels,unreadable (the default), types-only, tests-skipped; "
+        "or none"
     ),
 ]
 Coverage = Annotated[float | None, Option("exit 2 if less than this percentage of the copy sites is reached")]

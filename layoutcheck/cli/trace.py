@@ -57,8 +57,8 @@ def trace(
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
 
     The script's output goes to standard error. After SIGTERM the report says what was seen until then. Exit
-    status: 1, a copy is wrong or a kernel does not compile; 2, neither, but not everything was seen
-    (--fail-on, --require-coverage).
+    status: 0 all was seen and nothing is wrong, 1 a copy is wrong or a kernel does not compile, 2 something
+    was not seen (--fail-on, --require-coverage).
     """
     what = _script(script, args or [], module, not no_launch, arch, timeout)
     gates = {"strict": strict, "fail_on": fail_on, "require_coverage": require_coverage}

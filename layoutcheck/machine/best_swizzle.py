@@ -74,7 +74,7 @@ class SwizzleResult(NamedTuple):
     def optimality(self) -> str:
         """Why there is no better one."""
         if self.conflict_free:
-            return "every access takes one wavefront a phase, which nothing can beat"
+            return "every access takes one wavefront a phase, the minimum"
         return f"the least of all {self.tried} swizzles and paddings that keep the vectors whole"
 
 

@@ -46,16 +46,18 @@ def units_report(arch: str, found: Sequence[Unit | ScaledUnit]) -> Report:
     described = [unit.describe() for unit in found]
     data = {"command": "numerics units", "arch": arch, "units": described, "verdict": "legal", "findings": []}
     width = max(len(row["unit"]) for row in described)
+    sources = [f"{row['status']}, {row['source']}" for row in described]
+    usual = max(sources, key=sources.count)
     lines = []
-    for row in described:
+    for row, source in zip(described, sources, strict=True):
         blocks = (
             f"blocks of {row['block']}, {row['fraction_bits']} bits kept, {row['rounding']}"
             if "block" in row
             else ""
         )
         told = row.get("arithmetic", blocks)
-        lines.append(f"{row['unit']:{width}}  {told}; {row['status']}, {row['source']}")
-    return Report(data, "\n".join(lines))
+        lines.append(f"{row['unit']:{width}}  {told}{f'; {source}' if source != usual else ''}")
+    return Report(data, "\n".join([*lines, f"If no source is named: {usual}"]))
 
 
 def probe_report(unit: Unit, chosen: Sequence[Probe], answers: Raw | None) -> Report:
@@ -203,7 +205,7 @@ def _unseen(found: Tolerance) -> list[str]:
         )
     block = next(key for key in found.blind if key.startswith("block_of_") and key.count("_") == 2)
     lines.append(
-        f"  unseen at {'that' if user else 'this'} tolerance: one skipped k at {found.blind['one_k']:.0%} "
+        f"  {'that' if user else 'this'} tolerance hides one skipped k at {found.blind['one_k']:.0%} "
         f"of the outputs, a skipped {block.replace('_', ' ')} at {found.blind[block]:.0%} "
         f"({found.blind[block + '_at_every_output']:.0%} of the blocks at every output)"
     )

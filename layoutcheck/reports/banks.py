@@ -202,9 +202,7 @@ def _verdict(rows: Sequence[TileCost], best: SwizzleResult) -> str:
         return f"nothing better: {best.optimality}"
     what = "the plain layout, without a swizzle,"
     if best.swizzle is not None:
-        what = (
-            f"{best.swizzle} on the pointer (bytes), {best.swizzle_elements} in a composed layout (elements),"
-        )
+        what = f"{best.swizzle} on the pointer (bytes), or {best.swizzle_elements} in a layout (elements),"
     elif best.padding:
         what = f"a padded pitch, {best.layout},"
     return f"{what} takes {best.wavefronts} wavefronts instead of {now}: {best.optimality}"

@@ -37,7 +37,7 @@ def _searched(found: Synthesis) -> list[str]:
     lines += [f"note     {note}" for note in found.notes]
     if found.cut:
         lines.append(f"Cut after {SEARCH_SECONDS:g} s of the processor: there may be better plans.")
-    lines.append("Searched until then:" if found.cut else "Searched, and best within it:")
+    lines.append("Searched until then:" if found.cut else "What was searched:")
     return lines + [f"  - {one}" for one in found.space]
 
 

@@ -44,14 +44,14 @@ def why(found: Synthesis) -> str:
     slow = [r.findings[0].title for r in best.reports if r.verdict == "slow"]
     wide = " and as wide as it can be" if best.as_wide else ""
     left = f"what is left: {slow[0]}" if slow else f"every copy is conflict-free{wide}"
-    first = f"{best.kind} takes {best.cycles:,.0f} predicted cycles a tile, bound by its {PIPES[best.bound]}"
+    took = f"takes {best.cycles:,.0f} predicted cycles a tile, bound by its {PIPES[best.bound]}"
     if len(found.plans) > 1:
         other = _compared(best, found.plans[1])
     elif found.cut:
         other = "The time was up before others were found."
     else:
         other = "No plan of another kind works."
-    return f"{first}; {left}. {other}"
+    return f"The best plan ({best.kind}) {took}; {left}. {other}"
 
 
 def _compared(best: Plan, other: Plan) -> str:
@@ -74,9 +74,9 @@ def _compared(best: Plan, other: Plan) -> str:
         more_cycles = busy[pipe] - before[pipe]
         takes = f"takes {longer} longer ({PIPES[pipe]}: {more_cycles:,.0f} cycles more)"
     if other.cycles < NEAR * best.cycles:
-        takes += ", by a prediction that does not tell them apart"
+        takes += " (too close for the prediction to tell)"
     asks = ", ".join(asked) or "the same counts, and is less simple"
-    return f"The next, {other.kind}, {takes}: {asks}."
+    return f"The next plan ({other.kind}) {takes}: {asks}."
 
 
 def notes(found: Synthesis) -> tuple[str, ...]:

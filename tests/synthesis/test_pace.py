@@ -119,7 +119,7 @@ def test_the_reason_names_what_is_not_told_apart_and_the_blocks_of_an_sm(plans: 
     """A plan beside itself, then with registers for fewer blocks."""
     best = plans.best
     same = replace(plans, plans=(best, best)).why
-    assert "takes as long, by a prediction that does not tell them apart: the same counts" in same
+    assert "takes as long (too close for the prediction to tell): the same counts" in same
     fewer = replace(best, made=Compiled(255, 5000))
     why = replace(plans, plans=(best, fewer)).why
     busy, before = pipes(fewer.demand), pipes(best.demand)
