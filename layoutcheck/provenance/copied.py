@@ -1,11 +1,12 @@
 """Kernels without products: what they move is replayed, and held against its places.
 
 tiles_exchanged(module, lowered, seconds)    # written and read through different views
-tiles_elsewhere(module, lowered)             # whole tiles of another block, turn or mode
+tiles_elsewhere(module, lowered)             # whole tiles of another block or mode
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 from layoutcheck.copies.cluster import MOST_BLOCKS
@@ -14,8 +15,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
-from layoutcheck.provenance.displaced import Arrived, arrived, brought_twice, displaced
-from layoutcheck.provenance.examine import SURPRISES, prepared
+from layoutcheck.provenance.displaced import Arrived, alike, arrived, brought_twice, compared, displaced
+from layoutcheck.provenance.examine import SURPRISES, names_of, prepared
 from layoutcheck.provenance.instances import USUAL, Instance
 from layoutcheck.provenance.judged import Breach, Names
 from layoutcheck.provenance.moved import Moves, misplaced
@@ -26,7 +27,6 @@ from layoutcheck.sources.traced import KernelFinding
 from layoutcheck.sources.traced_module import TracedModule
 
 _SECONDS = 3.0  # of processor time that other tiles than the first may take
-_MOST_PAIRS = 1 << 16  # of elements that meet: more are sums, of whose tiles nothing is told
 
 
 def tiles_exchanged(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], int]:
@@ -38,9 +38,7 @@ def tiles_exchanged(module: TracedModule, lowered: str, seconds: float) -> tuple
     found: list[KernelFinding] = []
     in_order = 0
     with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
-        for kernel in kernels_of(module, lowered):
-            if blocks_of(kernel) > MOST_BLOCKS:
-                continue
+        for kernel in _small(module, lowered):
             breaches, moves, names = _arrived(kernel, module.text, seconds)
             if breaches and names.guessed():
                 again = _arrived(kernel, module.text, seconds, USUAL.larger())[0]
@@ -54,10 +52,8 @@ def tiles_elsewhere(module: TracedModule, lowered: str) -> list[KernelFinding]:
     """Tiles of a module without products that are put elsewhere; nothing of what is not followed."""
     found: list[KernelFinding] = []
     with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
-        for kernel in kernels_of(module, lowered):
+        for kernel in _small(module, lowered):
             budget = Budget(_SECONDS)
-            if blocks_of(kernel) > MOST_BLOCKS:
-                continue
             breaches = _put_elsewhere(kernel, module.text, budget, USUAL)
             if breaches:
                 again = _put_elsewhere(kernel, module.text, budget, USUAL.larger())
@@ -66,17 +62,24 @@ def tiles_elsewhere(module: TracedModule, lowered: str) -> list[KernelFinding]:
 
 
 def _put_elsewhere(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> list[Breach]:
-    """The tiles that some of a kernel's blocks put elsewhere. Raises OutOfTime and Undecided."""
+    """The tiles that some of a kernel's blocks put elsewhere. Raises OutOfTime and Undecided.
+
+    The first block that is followed is not on the diagonal of the grid: if all of its elements are at their
+    places, so are those of the others.
+    """
+    launched = instance.of(kernel)
+    if not alike(names_of(launched, text, instance)[0]):
+        return []
     every: list[Arrived] = []
-    names = Names({})
-    for one in instance.several(instance.of(kernel)):
-        replay, names = _replayed(kernel, text, budget, one, Moves(most_pairs=_MOST_PAIRS))
+    for one in instance.several(launched):
+        replay, names = _replayed(kernel, text, budget, one, Moves())
         stored = None if replay.lost or replay.moves is None else arrived(replay.moves, replay.pairs)
         if stored is None:
             return []
-        twice = [] if every else list(brought_twice(replay, stored, names))
-        if twice:
-            return twice
+        if not every:
+            found = list(brought_twice(replay, stored, names))
+            if found or not any(one.moves for one in compared([stored], names)):
+                return found
         every.append(stored)
     return displaced(every, names)
 
@@ -99,6 +102,10 @@ def _replayed(
         budget.check()
         replay.run(*step)
     return replay, names
+
+
+def _small(module: TracedModule, lowered: str) -> Iterator[WatchedKernel]:
+    return (one for one in kernels_of(module, lowered) if blocks_of(one) <= MOST_BLOCKS)
 
 
 def blocks_of(kernel: WatchedKernel) -> int:

@@ -16,6 +16,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from layoutcheck.atoms.tma.descriptor import Descriptor
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.record import Mask
@@ -103,16 +104,24 @@ def prepared(
     kernel: WatchedKernel, text: str, budget: Budget, moves: Moves | None, instance: Instance = USUAL
 ) -> tuple[Replay, Iterator[tuple[int, int, Mask | None]], Names]:
     """A kernel's blocks followed, to be replayed in that order. Raises OutOfTime and Undecided."""
-    guesses = instance.guesses if _rests(text) else frozenset()
     small = products_of(instance.of(kernel))
     blocks = [follow(small, index, budget, instance.tiles) for index in instance.cluster(small)]
-    given = small.given[1] if small.given else []
-    maps = tensor_maps(given)
+    names, maps = names_of(small, text, instance)
     every = [op.name for op in small.operation.walk() if is_product(op)]
     packed = bool(every) and all(name == BLOCK_SCALED for name in every)
-    replay = Replay(blocks, maps, moves, guesses, packed=packed)
+    replay = Replay(blocks, maps, moves, names.guesses, packed=packed)
     order = schedule([one.watched for one in blocks], tma_transfers(text), budget)
-    return replay, order, Names(tensors(given, small.types, maps, guesses), guesses)
+    return replay, order, names
+
+
+def names_of(
+    kernel: WatchedKernel, text: str, instance: Instance
+) -> tuple[Names, dict[int, Descriptor | None]]:
+    """The tensors of a kernel that is launched as an instance, and its tensor maps."""
+    guesses = instance.guesses if _rests(text) else frozenset()
+    given = kernel.given[1] if kernel.given else []
+    maps = tensor_maps(given)
+    return Names(tensors(given, kernel.types, maps, guesses), guesses), maps
 
 
 def _rests(text: str) -> bool:

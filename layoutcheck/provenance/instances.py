@@ -75,11 +75,14 @@ class Instance(NamedTuple):
         return self._replace(first=(x, y, z))
 
     def several(self, kernel: WatchedKernel) -> Iterator[Instance]:
-        """One for each of the first clusters along the axes of the grid, and those between them."""
+        """One for each of the first clusters along the axes of the grid, and those between them.
+
+        Those come first that are the first one but along one axis.
+        """
         size, grid = kernel.launch.cluster, kernel.launch.grid
         axes = [range(0, n, c)[:_NEXT] for n, c in zip(grid, size, strict=True)]
-        every = ((x, y, z) for z in axes[2] for y in axes[1] for x in axes[0])
-        yield from (self._replace(first=one) for one in every)
+        every = [(x, y, z) for z in axes[2] for y in axes[1] for x in axes[0]]
+        yield from (self._replace(first=one) for one in sorted(every, key=lambda one: one.count(0) != 2))
 
     def neighbours(self, kernel: WatchedKernel) -> Iterator[Instance]:
         """One for the first cluster of the grid, and for the next one along x and along y."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from layoutcheck.sources.mlir import Operation
 _LANE, _WARP = 1, 33  # the first bits of both
 _LANES = ((1 << WARP) - 1) << _LANE
 _MOST_WARPS = 29
+_WARPS = ((1 << _MOST_WARPS) - 1) << _WARP
 _OTHER = re.compile(r"mbarrier|barrier\.arrive|printf|atomic|nvvm\.(?:vote|match|redux|mapa|cp\.)")
 
 
@@ -49,6 +51,19 @@ def may_leave(kernel: Operation) -> bool:
     return any(op.name == "nvvm.shfl.sync" and FLOAT.search(op.results[0].type) for op in every)
 
 
+def _several(labels: Array) -> Array:
+    lanes = labels & _LANES
+    return lanes & (lanes - 1) != 0
+
+
+def _missed(totals: set[int]) -> int:
+    """Lanes that are in no sum, if there is one over the same half of each warp, or less; warps likewise."""
+    lanes, warps = {one & _LANES for one in totals}, {one & _WARPS for one in totals}
+    lane, warp = (one.pop() if len(one) == 1 else 0 for one in (lanes, warps))
+    missed = _LANES & ~lane if 0 < lane.bit_count() <= WARP // 2 else 0
+    return missed | (_WARPS & ~warp if warp.bit_count() > 1 else 0)
+
+
 class Reached(Padded):
     """One evaluation of a kernel's blocks; `rely` as in `Bare`."""
 
@@ -60,25 +75,24 @@ class Reached(Padded):
         self.blind = self.each % WARP > 0 or self.each > WARP * _MOST_WARPS
         self._out = np.zeros(self.blocks, np.int64)
         self._sums = np.zeros(self.blocks, np.int64)  # of several lanes
+        self._totals: list[set[int]] = [
+            set() for _ in range(self.blocks)
+        ]  # of several lanes, that are stored
         self._steps: dict[Operation, tuple[int, Array]] = {}  # that sums leave out, by the store
         self._loads: dict[Operation, list[tuple[Array, Array]]] = {}  # threads, and where they load
 
     def lost(self) -> list[tuple[Operation, int, Array]]:
-        """Loads, with the threads of a block whose elements are left out of sums of which others' are stored.
+        """Loads, with the threads of a block whose elements one sum leaves out, while others' are stored.
 
         Or, with a step, stores of sums over the lanes of all other steps, smaller and larger ones.
         """
-        if (
-            self.blind
-            or self.left
-            or self.flow.cut
-            or self.machine.notes
-            or not self._several(self._out).all()
-        ):
+        stopped = self.blind or self.left or self.flow.cut or self.machine.notes
+        if stopped or not all(self._totals):
             return []
         block = np.arange(self.launch.threads) // self.each
-        own, sums, out = self._labels[:, 0], self._sums[block], self._out[block]
-        gone = (own & ~out != 0) & (own & ~sums == 0)
+        missed = np.array([_missed(one) for one in self._totals])
+        own, sums = self._labels[:, 0], self._sums[block]
+        gone = (own & ~self._out[block] & missed[block] != 0) & (own & ~sums == 0)
         found = []
         for op, every in self._loads.items():
             threads, at = (np.concatenate(column) for column in zip(*every, strict=True))
@@ -86,26 +100,29 @@ class Reached(Padded):
             mine = threads[gone[threads] & ~np.isin(at, kept)]
             if mine.size and kept.size and len(np.unique(mine // self.each)) == self.blocks:
                 found.append((op, 0, np.unique(mine % self.each)))
-        return found or [(op, step, threads) for op, (step, threads) in self._steps.items() if step]
+        return found or [(op, step, rows) for op, (step, rows) in self._steps.items() if self._apart(step)]
+
+    def _apart(self, step: int) -> bool:
+        """Whether lanes that differ in a step load what is between that of smaller and of larger steps."""
+        for every in self._loads.values() if step else ():
+            for rows, at in every:
+                place = np.full(self.launch.threads, -1, np.int64)
+                place[rows] = at
+                lanes = place.reshape(-1, WARP)
+                away = [lanes[:, 1 << i] - lanes[:, 0] for i in range(5)]
+                if (lanes >= 0).all() and not all((far > near).all() for near, far in pairwise(away)):
+                    return False
+        return step > 0
 
     def _step_left(self, labels: Array, rows: Array) -> int:
-        """The step that all sums over lanes leave out, 0 for none: they have smaller and larger steps."""
+        """The one step between others that all sums over lanes leave out, 0 for none."""
         lanes = np.broadcast_to(labels, (self.launch.threads, labels.shape[1]))[rows, 0] & _LANES
-        own, apart = rows % self.each % WARP, np.zeros(len(rows), np.int64)
-        count = np.zeros(len(rows), np.int64)
-        for lane in range(WARP):
-            there = lanes >> _LANE + lane & 1
-            apart |= there * (own ^ lane)
-            count += there
-        steps = int(apart[0]) if len(apart) and (apart == apart[0]).all() else 0
-        whole = bool((count == 1 << steps.bit_count()).all())
-        missing = (1 << steps.bit_length()) - (steps & -steps) & ~steps
-        return missing & -missing if whole and steps else 0
-
-    @staticmethod
-    def _several(labels: Array) -> Array:
-        lanes = labels & _LANES
-        return lanes & (lanes - 1) != 0
+        own = rows % self.each % WARP
+        for step in (2, 4, 8):
+            within = (np.arange(WARP)[:, None] ^ np.arange(WARP)) & step == 0
+            if len(rows) and (lanes == (within @ (1 << _LANE + np.arange(WARP)))[own]).all():
+                return step
+        return 0
 
     def _take(self, marks: Array, labels: Array) -> None:
         """Note labels, of threads that run, for their blocks."""
@@ -180,6 +197,9 @@ class Reached(Padded):
 
     def _note(self, op: Operation, address: Number, labels: Array, rows: Array, whole: bool) -> None:
         self._take(self._out, labels)
+        for block in range(self.blocks):
+            mine = labels[rows[rows // self.each == block] if len(labels) > 1 else ...]
+            self._totals[block] |= set(np.unique(mine[_several(mine)]).tolist())
         step = self._step_left(labels, rows)
         same = op not in self._steps or self._steps[op][0] == step
         self._steps[op] = (step if same else 0), np.unique(rows % self.each)
@@ -203,5 +223,5 @@ class Reached(Padded):
         for at, kind in zip(given, kinds, strict=True):
             each = elements(at, kind)
             found = found | (each if each.shape[1] == count else np.bitwise_or.reduce(each, 1)[:, None])
-        self._take(self._sums, np.where(self._several(found), found, 0))
+        self._take(self._sums, np.where(_several(found), found, 0))
         return np.repeat(found, max(1, made.size_bytes) // count, 1)

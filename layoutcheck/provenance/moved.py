@@ -23,7 +23,7 @@ from layoutcheck.provenance.tensors import Tensor
 from layoutcheck.sources.mlir import Operation
 
 _BITS = 24  # of a coordinate, in a number that holds two
-_PAIR = 20
+SHIFT = 20  # of the operation that wrote, in a number that has both
 _SHARED = re.compile(r'smem, align<[0-9]+>(?:, (S<[0-9,-]+>))?(?:, "(S<[0-9,-]+>) o )?')
 
 
@@ -60,14 +60,14 @@ class Moves:
     def keep(self, op: Operation, block: int, at: Array, labels: Array, through: Array) -> None:
         """Note what is stored; in `stored`, if it is a plain copy that went through shared memory."""
         self.all.append(Moved(op, block, at, labels, through))
-        plain = (labels >= GLOBAL) & (labels < PAIR) & (through >> _PAIR > 0)
+        plain = (labels >= GLOBAL) & (labels < PAIR) & (through >> SHIFT > 0)
         if plain.any():
             self.stored.append(Moved(op, block, at[plain], labels[plain], through[plain]))
 
 
 def pair(writer: Array, reader: int) -> Array:
     """Both operations' numbers as one."""
-    return writer << _PAIR | reader
+    return writer << SHIFT | reader
 
 
 def misplaced(moves: Moves, names: Names, text: str) -> list[Breach]:
@@ -97,7 +97,7 @@ def misplaced(moves: Moves, names: Names, text: str) -> list[Breach]:
         if not kind:
             moves.in_order += len(places) * target.bytes
             continue
-        writer, reader = divmod(int(through[whole][index]), 1 << _PAIR)
+        writer, reader = divmod(int(through[whole][index]), 1 << SHIFT)
         ops = list(moves.numbers)
         ways = [_swizzle(ops[n - 1], moves, text) for n in (writer, reader)]
         if None in ways or (kind == "swizzle") == (ways[0] == ways[1]):

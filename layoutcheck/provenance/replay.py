@@ -63,7 +63,7 @@ class Replay:
     left: list[NDArray[np.bool_]] = field(init=False)  # the elements of products that were stored
     _written: list[NDArray[np.bool_]] = field(init=False)  # whether anything wrote each shared byte
     writers: list[Array] = field(init=False)  # the number of the operation that wrote each shared byte
-    _through: list[Array] = field(init=False)  # of each reference: the operations that wrote and read it
+    through: list[Array] = field(init=False)  # of each reference: the operations that wrote and read it
     pairs: Pairs = field(default_factory=Pairs)
     packed: bool = False
     _number: int = 0
@@ -77,7 +77,7 @@ class Replay:
         self._written = [np.full(_SPAN, one.opaque) for one in self.blocks]
         watched = self.moves is not None
         self.writers = [np.zeros(_SPAN * watched, np.int64) for _ in self.blocks]
-        self._through = [np.zeros(one.references * watched, np.int64) for one in self.blocks]
+        self.through = [np.zeros(one.references * watched, np.int64) for one in self.blocks]
 
     def resolved(self, block: int, at: Array) -> Array:
         """References as labels."""
@@ -140,7 +140,7 @@ class Replay:
         self._into(block, deed, rows, self.shared[where][at])
         if self.moves is not None:
             index = deed.base + rows[:, None] * deed.width + np.arange(deed.width)
-            self._through[block][index] = pair(self.writers[where][at], self._number)
+            self.through[block][index] = pair(self.writers[where][at], self._number)
 
     def _into(self, block: int, deed: Deed, rows: Array, found: Array) -> None:
         index = deed.base + rows[:, None] * deed.width + np.arange(deed.width)
@@ -194,7 +194,7 @@ class Replay:
                 self.tensor[block].stored(deed.op, refs)
                 if self.moves is not None:
                     loaded = np.where(refs < GLOBAL, refs, 0)
-                    self.moves.keep(deed.op, block, at, labels, self._through[block][loaded])
+                    self.moves.keep(deed.op, block, at, labels, self.through[block][loaded])
             return
         if space == "rmem":
             return

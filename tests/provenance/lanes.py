@@ -17,11 +17,12 @@ arch = cute.arch
 RIGHT = (
     "butterfly", "halved", "counted", "down", "quads", "columns", "eighths", "block", "all_warps", "scan",
     "normalised", "broadcast", "largest", "roles", "rows", "pairs_in_shared", "beside",
+    "columns_8", "exclusive", "pooled", "interleaved",
 )  # fmt: skip
 # what is left out: (threads of a block, the first and the last), or the step
 LEFT = {
     "step_2": (64, 2, 127), "down_8": (64, 16, 127), "warp_3": (32, 96, 127), "normalised_2": 2,
-    "largest_4": (64, 4, 127), "columns_8": 8,
+    "largest_4": (64, 4, 127)
 }  # fmt: skip
 
 
@@ -72,6 +73,19 @@ def sums(a: cute.Tensor, b: cute.Tensor, name: Constexpr):
     elif const_expr(name in ("columns", "columns_8")):
         v = total(v, (16, 8, 4) if const_expr(name == "columns") else (16, 4))
         b[row, t] = v
+    elif const_expr(name == "exclusive"):
+        for i in cutlass.range_constexpr(5):
+            u = arch.shuffle_sync_up(v, 1 << i, mask_and_clamp=0)
+            if lane >= 1 << i:
+                v += u
+        b[row, t] = arch.shuffle_sync_up(v, 1, mask_and_clamp=0)
+    elif const_expr(name == "pooled"):
+        v += arch.shuffle_sync_down(v, 1)
+        if lane % 4 == 0:
+            b[row, t // 4] = v
+    elif const_expr(name == "interleaved"):
+        v = a[w * 2 + lane // 2 % 2, row * 16 + lane // 4 * 2 + lane % 2]
+        b[row, t] = v / total(v, (16, 8, 4, 1))
     elif const_expr(name == "eighths"):
         b[row, t] = a[row, t] / total(v, (4, 2, 1))
     elif const_expr(name in ("block", "warp_3")):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.provenance import check_products
-from layoutcheck.provenance.displaced import Arrived, arrived, displaced
+from layoutcheck.provenance.displaced import Arrived, alike, arrived, displaced
 from layoutcheck.provenance.judged import Breach, Names
-from layoutcheck.provenance.moved import Moves
+from layoutcheck.provenance.moved import Moves, pair
 from layoutcheck.provenance.pairs import Pairs
 from layoutcheck.provenance.refs import MIXED, Array
 from layoutcheck.provenance.tensors import Mode, Tensor
@@ -30,27 +32,33 @@ def _at(number: int, row: Array, column: Array) -> Array:
     return object_at(number) + 4 * (N * row + column)
 
 
-def _stored(labels: Array, pairs: Pairs | None = None) -> Arrived:
+def _stored(labels: Array, pairs: Pairs | None = None, through: int = 0, mine: Any = ...) -> Arrived:
+    """What the block of the elements `mine` stores; `through` wrote it to shared memory."""
     moves = Moves()
-    moves.keep(STORE, 0, _at(3, ROW, COLUMN), labels, np.zeros_like(labels))
+    moves.keep(
+        STORE, 0, _at(3, ROW, COLUMN)[mine], labels[mine], np.full_like(labels[mine], pair(through, 1))
+    )
     found = arrived(moves, pairs or Pairs())
     assert found is not None
     return found
 
 
-def _told(row: Array, column: Array) -> list[Breach]:
-    return displaced([_stored(_at(1, row, column))], Names(KNOWN))
+def _told(row: Array, column: Array, through: int = 1, tile: int = TILE) -> list[Breach]:
+    """Of blocks of which each stores a tile."""
+    block = ROW // tile * N + COLUMN // tile
+    every = [_stored(_at(1, row, column), None, through, block == one) for one in np.unique(block)]
+    return displaced(every, Names(KNOWN))
 
 
 @pytest.mark.parametrize(
     ("kind", "row", "column", "differ", "at", "other"),
     [
         ("tile twice", ROW, TILE * BLOCK[0] + INSIDE[1], 12, (0, 16), (0, 0)),
-        ("tile twice", ROW, np.maximum(COLUMN - TILE, 0) // TILE * TILE + INSIDE[1], 12, (0, 16), (0, 0)),
+        ("tile twice", TILE * BLOCK[1] + INSIDE[0], COLUMN, 12, (0, 16), (16, 16)),
         ("tiles exchanged", TILE * BLOCK[1] + INSIDE[0], TILE * BLOCK[0] + INSIDE[1], 12, (0, 16), (0, 16)),
         ("tile turned", TILE * BLOCK[0] + INSIDE[1], TILE * BLOCK[1] + INSIDE[0], 15, (0, 1), (0, 1)),
     ],
-    ids=["of the row", "the one before", "exchanged", "turned"],
+    ids=["of the row", "of the column", "exchanged", "turned"],
 )
 def test_tiles_that_are_put_elsewhere(
     kind: str, row: Array, column: Array, differ: int, at: tuple[int, int], other: tuple[int, int]
@@ -70,6 +78,10 @@ def test_tiles_that_are_put_elsewhere(
         (ROW, TILE * (3 - BLOCK[1]) + INSIDE[1]),  # tiles in another order, each once
         (ROW // 2, COLUMN // 2), (ROW, COLUMN % 32 * 2 + COLUMN // 32),  # zoomed, interleaved
         (ROW, np.abs(COLUMN - 4)), (ROW * 0, COLUMN),  # reflected, one row for all
+        (ROW, np.maximum(COLUMN - TILE, 0) // TILE * TILE + INSIDE[1]),  # the tile before, or the first
+        (ROW, COLUMN % (N // 2)), (ROW % TILE, COLUMN),  # half a table, one tile for all rows
+        (TILE * BLOCK[0] // 2 // TILE * TILE + INSIDE[0], COLUMN),  # a tile for each two
+        (TILE * abs(BLOCK[0] - BLOCK[1]) + INSIDE[0], INSIDE[1]),  # by distance
         (TILE * (ROW // TILE) + COLUMN % TILE, COLUMN // TILE * TILE + (ROW + COLUMN) % TILE),  # skewed
     ],
 )  # fmt: skip
@@ -77,12 +89,22 @@ def test_what_may_be_meant_is_not_told(row: Array, column: Array) -> None:
     assert not _told(row, column)
 
 
+def test_tiles_that_are_exchanged_on_purpose() -> None:
+    """By registers alone, or small ones in the tile of a block; told of what goes through shared memory."""
+    exchanged = TILE * BLOCK[1] + INSIDE[0], TILE * BLOCK[0] + INSIDE[1]
+    turned = TILE * BLOCK[0] + INSIDE[1], TILE * BLOCK[1] + INSIDE[0]
+    assert _told(*exchanged) and not _told(*exchanged, through=0)
+    assert _told(*turned, through=0) and not _told(*turned, tile=2 * TILE)
+
+
 def test_tiles_of_another_shape_or_in_few_rows_are_not_told() -> None:
     """A row for each block, shifted by one; a tensor of other extents."""
     assert not _told(np.maximum(ROW - 1, 0), COLUMN)
+    assert alike(Names(KNOWN))
     narrow = {**KNOWN, 1: [Tensor(object_at(1), 4, (Mode(0, 4 * N, N // 2), Mode(1, 4, N)), 2)]}
     stored = _stored(_at(1, ROW % 32, COLUMN))
     assert not displaced([stored], Names(narrow))
+    assert not alike(Names({1: narrow[1], 3: KNOWN[3]}))
 
 
 def test_each_tensor_that_meets_others_is_looked_at_by_itself() -> None:

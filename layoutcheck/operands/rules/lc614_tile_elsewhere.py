@@ -19,8 +19,8 @@ def tell(kind: str, facts: dict[str, Any]) -> tuple[str, str]:
     if kind == "tile twice":
         return "whole tiles of a tensor are taken twice, and others never", (
             f"{list(facts['at'])} and {list(facts['other'])} of argument {target} are both made of {list(facts['held'])} "
-            f"of argument {source}. The tensors have one shape, so that another tile is never taken. {rest} Compare the "
-            "coordinates of the load with those of the store: block, turn and mode."
+            f"of argument {source}. The tensors have one shape, so that another tile is never taken. {rest} The tile's "
+            "index along one mode stands in the place of the other: compare the coordinates of load and store."
         )
     if kind == "tile turned":
         return "the elements inside tiles are transposed, the tiles are not", (
