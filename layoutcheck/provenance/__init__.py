@@ -35,7 +35,7 @@ from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, 
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged
 from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
 from layoutcheck.provenance.products import Products
-from layoutcheck.provenance.tell import told, told_beyond, told_lost, told_sums, told_unset
+from layoutcheck.provenance.tell import told, told_beyond, told_sums, told_unset
 from layoutcheck.provenance.tiles import Mode, no_more, place_tiles
 from layoutcheck.provenance.unset import Unset, padded_sums, sums_left, unset_values
 from layoutcheck.sources.mlir import Operation, without_locations
@@ -76,11 +76,9 @@ def _of_numbers(module: TracedModule, lowered: str, seconds: float) -> tuple[lis
     )
     left = [f"{_UNSET}: {why}" for one in unset for why in one.left]
     left += [f"{_SUMS}: {why}" for one in sums for why in one.left]
-    found, counted, lost = ([use for one in kept for use in one.found] for kept in (unset, sums, lanes))
+    found, counted = ([use for one in kept for use in one.found] for kept in (unset, sums + lanes))
     notes = [told_beyond(one, module) for each in unset for one in each.beyond]
-    return [*told_unset(found, module), *told_sums(counted, module), *told_lost(lost, module), *notes], list(
-        dict.fromkeys(left)
-    )
+    return [*told_unset(found, module), *told_sums(counted, module), *notes], list(dict.fromkeys(left))
 
 
 def _ended(check: Callable[[], Unset], seconds: float) -> Unset:

@@ -6,7 +6,7 @@ tiles_elsewhere(module, lowered)             # whole tiles of another block or m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 
 from layoutcheck.copies.cluster import MOST_BLOCKS
@@ -15,7 +15,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
-from layoutcheck.provenance.displaced import Arrived, alike, arrived, brought_twice, compared, displaced
+from layoutcheck.provenance.displaced import Arrived, alike, arrived, brought_twice, displaced
 from layoutcheck.provenance.examine import SURPRISES, names_of, prepared
 from layoutcheck.provenance.instances import USUAL, Instance
 from layoutcheck.provenance.judged import Breach, Names
@@ -35,29 +35,34 @@ def tiles_exchanged(module: TracedModule, lowered: str, seconds: float) -> tuple
     Beside them the bytes that arrive in order. What cannot be followed is left: nothing is claimed of such
     kernels.
     """
-    found: list[KernelFinding] = []
-    in_order = 0
-    with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
-        for kernel in _small(module, lowered):
-            breaches, moves, names = _arrived(kernel, module.text, seconds)
-            if breaches and names.guessed():
-                again = _arrived(kernel, module.text, seconds, USUAL.larger())[0]
-                breaches = [one for one in breaches if any(map(one.like, again))]
-            found += [told(breach, module) for breach in breaches]
-            in_order += moves.in_order
-    return found, in_order
+    in_order: list[int] = []
+
+    def check(kernel: WatchedKernel, instance: Instance) -> list[Breach]:
+        moves = Moves()
+        replay, names = _replayed(kernel, module.text, Budget(seconds), instance, moves)
+        found = [] if replay.lost else misplaced(moves, names, module.text)
+        in_order.append(moves.in_order if instance == USUAL else 0)
+        return found
+
+    return _confirmed(module, lowered, check), sum(in_order)
 
 
 def tiles_elsewhere(module: TracedModule, lowered: str) -> list[KernelFinding]:
     """Tiles of a module without products that are put elsewhere; nothing of what is not followed."""
+    budget = Budget(_SECONDS)
+    return _confirmed(module, lowered, lambda kernel, one: _put_elsewhere(kernel, module.text, budget, one))
+
+
+def _confirmed(
+    module: TracedModule, lowered: str, check: Callable[[WatchedKernel, Instance], list[Breach]]
+) -> list[KernelFinding]:
+    """What a check finds in each kernel, with other extents too."""
     found: list[KernelFinding] = []
     with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
-        for kernel in _small(module, lowered):
-            budget = Budget(_SECONDS)
-            breaches = _put_elsewhere(kernel, module.text, budget, USUAL)
-            if breaches:
-                again = _put_elsewhere(kernel, module.text, budget, USUAL.larger())
-                found += [told(one, module) for one in breaches if any(map(one.like, again))]
+        for kernel in kernels_of(module, lowered):
+            breaches = check(kernel, USUAL) if blocks_of(kernel) <= MOST_BLOCKS else []
+            again = check(kernel, USUAL.larger()) if breaches else []
+            found += [told(one, module) for one in breaches if any(map(one.like, again))]
     return found
 
 
@@ -78,19 +83,10 @@ def _put_elsewhere(kernel: WatchedKernel, text: str, budget: Budget, instance: I
             return []
         if not every:
             found = list(brought_twice(replay, stored, names))
-            if found or not any(one.moves for one in compared([stored], names)):
+            if found or not stored.moves:
                 return found
         every.append(stored)
     return displaced(every, names)
-
-
-def _arrived(
-    kernel: WatchedKernel, text: str, seconds: float, instance: Instance = USUAL
-) -> tuple[list[Breach], Moves, Names]:
-    """What arrives elsewhere in one kernel. Raises OutOfTime and Undecided."""
-    moves = Moves()
-    replay, names = _replayed(kernel, text, Budget(seconds), instance, moves)
-    return ([] if replay.lost else misplaced(moves, names, text)), moves, names
 
 
 def _replayed(
@@ -102,10 +98,6 @@ def _replayed(
         budget.check()
         replay.run(*step)
     return replay, names
-
-
-def _small(module: TracedModule, lowered: str) -> Iterator[WatchedKernel]:
-    return (one for one in kernels_of(module, lowered) if blocks_of(one) <= MOST_BLOCKS)
 
 
 def blocks_of(kernel: WatchedKernel) -> int:

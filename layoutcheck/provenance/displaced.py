@@ -31,10 +31,7 @@ _MANY = -1  # of several elements, or not known
 
 
 class Arrived(NamedTuple):
-    """What a block stores: for each byte its address, its operation, and what it is made of.
-
-    `through` says whether it is a copy of shared memory.
-    """
+    """What a block stores: bytes with address, operation, who wrote them to shared memory, origins."""
 
     ops: list[Operation]
     at: Array
@@ -42,25 +39,11 @@ class Arrived(NamedTuple):
     through: Array
     origins: dict[int, Array]
 
-
-class Compared(NamedTuple):
-    """Elements of two tensors of one shape: coordinates, and those of what each is made of.
-
-    With the number of the block and the operation that stores it. `told` says that the elements of another
-    tensor are in them, too, or that they went through shared memory.
-    """
-
-    places: Array
-    given: Array
-    block: Array
-    ops: list[Operation]
-    tensors: tuple[int, int]
-    told: bool
-
     @property
     def moves(self) -> bool:
-        """Whether any element is at another place."""
-        return bool((self.places != self.given).any())
+        """Whether elements of some tensor go to another place than theirs."""
+        known = (one for one in self.origins.values() if not (one == _MANY).any())
+        return any(((one - self.at)[one != 0] % GLOBAL_STEP).any() for one in known)
 
 
 def alike(names: Names) -> bool:
@@ -136,100 +119,84 @@ def brought_twice(replay: Replay, stored: Arrived, names: Names) -> Iterator[Bre
 
 def displaced(every: Sequence[Arrived], names: Names) -> list[Breach]:
     """The tiles of several blocks that are put elsewhere, one for each tensor that they come from."""
-    return [one for pair in compared(every, names) for one in _breach(pair)]
-
-
-def compared(every: Sequence[Arrived], names: Names) -> Iterator[Compared]:
-    """What is stored beside what it is made of, for each two tensors of one shape."""
     ops = [op for one in every for op in one.ops]
     starts = np.cumsum([0, *(len(one.ops) for one in every)])
     at, through = (np.concatenate([getattr(one, key) for one in every]) for key in ("at", "through"))
     which = np.concatenate([one.which + start for one, start in zip(every, starts, strict=False)])
-    block = np.repeat(np.arange(len(every)), [one.at.size for one in every])
-    none = [np.zeros_like(one.at) for one in every]
     sources = sorted({source for one in every for source in one.origins})
+    found: list[Breach] = []
     for source in sources:
-        origins = np.concatenate([one.origins.get(source, z) for one, z in zip(every, none, strict=True)])
+        origins = np.concatenate([one.origins.get(source, np.zeros_like(one.at)) for one in every])
         for target in np.unique(at // GLOBAL_STEP).tolist():
-            mine = (at // GLOBAL_STEP == target) & (origins != 0)
-            if source == target or not mine.any() or (origins[mine] == _MANY).any():
+            mine = np.flatnonzero((at // GLOBAL_STEP == target) & (origins != 0))
+            if source == target or not mine.size or (origins[mine] == _MANY).any():
                 continue
-            found = _coordinates(at[mine], origins[mine], names)
-            if found is not None:
-                places, given, kept = found
-                of = [ops[i] for i in which[mine][kept].tolist()]
-                told = len(sources) > 1 or bool(through[mine].all())
-                yield Compared(places, given, block[mine][kept], of, (source, target), told)
+            mine = mine[np.unique(at[mine], return_index=True)[1]]
+            meant = len(sources) == 1 and not through[mine].all()
+            block = np.searchsorted(np.cumsum([one.at.size for one in every]), mine, "right")
+            found += _breach(at[mine], origins[mine], [ops[i] for i in which[mine]], block, names, meant)
+    return found
 
 
-def _coordinates(at: Array, origins: Array, names: Names) -> tuple[Array, Array, Array] | None:
-    """The coordinates of elements and of their origins, by modes, and which bytes are their first."""
+def _breach(
+    at: Array, origins: Array, ops: list[Operation], block: Array, names: Names, meant: bool
+) -> Iterator[Breach]:
+    """How tiles are put elsewhere between two tensors; exchanged ones may be `meant`."""
     target, source = names.tensor(at), names.tensor(origins)
     if target is None or source is None or target.guessed or not _one_shape(target, source):
-        return None
-    kept = np.unique(at, return_index=True)[1]
-    kept = kept[(at[kept] - target.base) % target.bytes == 0]
-    if ((origins[kept] - source.base) % source.bytes).any():
-        return None
-    places, given = target.coordinates(at[kept]), source.coordinates(origins[kept])
-    if places is None or given is None:
-        return None
+        return
+    first = (at - target.base) % target.bytes == 0
+    places, given = target.coordinates(at[first]), source.coordinates(origins[first])
+    if places is None or given is None or ((origins[first] - source.base) % source.bytes).any():
+        return
     places, given = (
         one[:, [mode.place for mode in tensor.modes]] for one, tensor in ((places, target), (given, source))
     )
-    return places, given, kept
+    kind = _kind(places, given, block[first], meant)
+    if kind:
+        off = (places != given).any(1)
+        one = int(np.flatnonzero(off)[0])
+        same = np.flatnonzero((given == given[one]).all(1))
+        other = int(same[same != one][0]) if kind == "tile twice" else one
+        op = [op for op, kept in zip(ops, first, strict=True) if kept][one]
+        facts = (
+            ("at", (*places[one].tolist(),)), ("held", (*given[one].tolist(),)),
+            ("other", (*places[other].tolist(),)), ("differ", int(off.sum())), ("of", len(places)),
+            ("tensors", (int(origins[0]) // GLOBAL_STEP, int(at[0]) // GLOBAL_STEP)),
+        )  # fmt: skip
+        yield Breach(kind, op, "", facts, op)
 
 
 def _one_shape(target: Tensor, source: Tensor) -> bool:
     """Whether both have the same modes, in one order of memory."""
-    shapes = [[mode.extent for mode in one.modes] for one in (target, source)]
-    orders = [[mode.place for mode in one.modes] for one in (target, source)]
-    aligned = orders[0] in (orders[1], [target.rank - 1 - place for place in orders[1]])
-    return target.bytes == source.bytes and shapes[0] == shapes[1] and len(shapes[0]) > 0 and aligned
+    mine, theirs = ([(mode.extent, mode.place) for mode in one.modes] for one in (target, source))
+    turned = [(extent, target.rank - 1 - place) for extent, place in theirs]
+    return target.bytes == source.bytes and bool(mine) and mine in (theirs, turned)
 
 
-def _breach(one: Compared) -> Iterator[Breach]:
-    """How tiles are put elsewhere, with two elements that show it."""
-    places, given = one.places, one.given
-    kind = _kind(one) if one.moves else ""
-    if kind:
-        off = (places != given).any(1)
-        first = int(np.flatnonzero(off)[0])
-        same = np.flatnonzero((given == given[first]).all(1))
-        other = int(same[same != first][0]) if kind == "tile twice" else first
-        facts = (
-            ("at", _numbers(places[first])), ("held", _numbers(given[first])),
-            ("other", _numbers(places[other])), ("differ", int(off.sum())), ("of", len(places)),
-            ("tensors", one.tensors),
-        )  # fmt: skip
-        yield Breach(kind, one.ops[first], "", facts, one.ops[first])
-
-
-def _kind(one: Compared) -> str:
+def _kind(places: Array, given: Array, block: Array, meant: bool) -> str:
     """How tiles are put elsewhere, "" for not, or in a way that may be meant."""
-    places, given = one.places, one.given
     apart = given - places
     tiles = np.array([_tile(places, apart, mode) for mode in range(places.shape[1])])
     if ((tiles > 0) & (tiles < _LEAST)).any():
-        return _turned(one, np.flatnonzero((apart != apart[0]).any(0)))
+        return _turned(places, given, block, np.flatnonzero((apart != apart[0]).any(0)))
     two = np.flatnonzero(tiles)
     if len(two) != 2 or np.delete(apart, two, 1).any():
         return ""
     index, inside = np.divmod(places[:, two], tiles[two])
-    if len(np.unique(index, axis=0)) < 4:
+    taken = [
+        (index[:, which] * tiles[two] + inside == given[:, two]).all() for which in ((0, 0), (1, 1), (1, 0))
+    ]
+    if len(np.unique(index, axis=0)) < 4 or not any(taken):
         return ""
-    for taken in ((0, 0), (1, 1)):
-        if (index[:, taken] * tiles[two] + inside == given[:, two]).all():
-            return "tile twice"
-    exchanged = one.told and (index[:, ::-1] * tiles[two] + inside == given[:, two]).all()
-    return "tiles exchanged" if exchanged else ""
+    return "tile twice" if any(taken[:2]) else "" if meant else "tiles exchanged"
 
 
-def _turned(one: Compared, moves: Array) -> str:
+def _turned(places: Array, given: Array, block: Array, modes: Array) -> str:
     """Tiles of blocks whose elements are transposed, while the tiles are not, along both modes."""
-    if len(moves) != 2:
+    if len(modes) != 2:
         return ""
-    two = [each[:, moves[0]] | each[:, moves[1]] << _BITS for each in (one.places, one.given)]
+    two = [one[:, modes[0]] | one[:, modes[1]] << _BITS for one in (places, given)]
     images = linear(*two) or {}
     high = [max((bit for bit in images if bit // _BITS == mode), default=0) for mode in (0, 1)]
     crossed = {bit for bit, image in images.items() if bit // _BITS != (image.bit_length() - 1) // _BITS}
@@ -238,7 +205,7 @@ def _turned(one: Compared, moves: Array) -> str:
     inner = {mode * _BITS + bit for mode in (0, 1) for bit in range(size)}
     if not single or size < _LEAST.bit_length() - 1 or crossed != inner or crossed & {*high}:
         return ""
-    own = one.places[one.block == one.block[0]][:, moves] >> size
+    own = places[block == block[0]][:, modes] >> size
     return "" if (own != own[0]).any(0).all() else "tile turned"
 
 
@@ -252,7 +219,3 @@ def _tile(places: Array, apart: Array, mode: int) -> int:
     gaps = line & (at[1:, mode] - at[:-1, mode] != 1)
     bounds = [at[1:, mode][turns | gaps], at[:-1, mode][turns | gaps] + 1]
     return int(np.gcd.reduce(np.concatenate([*bounds, [0]]))) if turns.any() else 0
-
-
-def _numbers(coordinates: Array) -> tuple[int, ...]:
-    return tuple(int(c) for c in coordinates)

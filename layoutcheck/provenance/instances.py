@@ -75,10 +75,7 @@ class Instance(NamedTuple):
         return self._replace(first=(x, y, z))
 
     def several(self, kernel: WatchedKernel) -> Iterator[Instance]:
-        """One for each of the first clusters along the axes of the grid, and those between them.
-
-        Those come first that are the first one but along one axis.
-        """
+        """One for each of the first clusters along the axes and between, off the diagonal first."""
         size, grid = kernel.launch.cluster, kernel.launch.grid
         axes = [range(0, n, c)[:_NEXT] for n, c in zip(grid, size, strict=True)]
         every = [(x, y, z) for z in axes[2] for y in axes[1] for x in axes[0]]

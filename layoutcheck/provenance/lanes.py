@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from layoutcheck.dsl.lowered.flow import Flow, Maker
 from layoutcheck.dsl.lowered.instructions import is_memory
 from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.record import Number
@@ -23,10 +22,8 @@ from layoutcheck.dsl.lowered.spaces import space_of
 from layoutcheck.dsl.lowered.types import CLUSTER, Type, parse_type
 from layoutcheck.dsl.lowered.values import Reasons, number
 from layoutcheck.machine.arch import WARP
-from layoutcheck.provenance.bare import Bare
 from layoutcheck.provenance.carry import carry, is_lanewise
-from layoutcheck.provenance.matrix import is_product
-from layoutcheck.provenance.padded import FLOAT, MOVES, Padded
+from layoutcheck.provenance.padded import MOVES, Floats, adding
 from layoutcheck.provenance.refs import Array, Refs, elements
 from layoutcheck.sources.mlir import Operation
 
@@ -39,21 +36,25 @@ _OTHER = re.compile(r"mbarrier|barrier\.arrive|printf|atomic|nvvm\.(?:vote|match
 
 def may_leave(kernel: Operation) -> bool:
     """Whether a kernel adds up over lanes, by operations that are all followed."""
-    every = list(kernel.walk())
-    for op in every:
-        asm = "asm" in op.name and not is_lanewise(op)
-        if asm or _OTHER.search(op.name) or is_product(op):
-            return False
-        if is_memory(op) and op.name not in ("llvm.load", "llvm.store"):
-            return False
-        if any(v.type.startswith("!llvm.ptr") and parse_type(v.type).space == CLUSTER for v in op.operands):
-            return False
-    return any(op.name == "nvvm.shfl.sync" and FLOAT.search(op.results[0].type) for op in every)
+    every = adding(kernel)
+    return bool(every) and all(map(_followed, every))
+
+
+def _followed(op: Operation) -> bool:
+    pointers = [v.type for v in op.operands if v.type.startswith("!llvm.ptr")]
+    near = not any(parse_type(kind).space == CLUSTER for kind in pointers)
+    plain = ("asm" not in op.name or is_lanewise(op)) and not _OTHER.search(op.name)
+    return near and plain and (not is_memory(op) or op.name in ("llvm.load", "llvm.store"))
 
 
 def _several(labels: Array) -> Array:
     lanes = labels & _LANES
     return lanes & (lanes - 1) != 0
+
+
+def _half(step: int) -> int:
+    """The lanes without a bit."""
+    return sum(1 << _LANE + lane for lane in range(WARP) if not lane & step)
 
 
 def _missed(totals: set[int]) -> int:
@@ -64,7 +65,7 @@ def _missed(totals: set[int]) -> int:
     return missed | (_WARPS & ~warp if warp.bit_count() > 1 else 0)
 
 
-class Reached(Padded):
+class Reached(Floats):
     """One evaluation of a kernel's blocks; `rely` as in `Bare`."""
 
     def __init__(self, kernel: Operation, launch: Launch, rely: Callable[[Reasons, int], bool]) -> None:
@@ -75,10 +76,8 @@ class Reached(Padded):
         self.blind = self.each % WARP > 0 or self.each > WARP * _MOST_WARPS
         self._out = np.zeros(self.blocks, np.int64)
         self._sums = np.zeros(self.blocks, np.int64)  # of several lanes
-        self._totals: list[set[int]] = [
-            set() for _ in range(self.blocks)
-        ]  # of several lanes, that are stored
-        self._steps: dict[Operation, tuple[int, Array]] = {}  # that sums leave out, by the store
+        self._totals = [set[int]() for _ in range(self.blocks)]  # of several lanes, that are stored
+        self._stores: dict[Operation, Array] = {}  # threads
         self._loads: dict[Operation, list[tuple[Array, Array]]] = {}  # threads, and where they load
 
     def lost(self) -> list[tuple[Operation, int, Array]]:
@@ -86,7 +85,7 @@ class Reached(Padded):
 
         Or, with a step, stores of sums over the lanes of all other steps, smaller and larger ones.
         """
-        stopped = self.blind or self.left or self.flow.cut or self.machine.notes
+        stopped = self.blind or self._unsure or self.left or self.flow.cut or self.machine.notes
         if stopped or not all(self._totals):
             return []
         block = np.arange(self.launch.threads) // self.each
@@ -100,29 +99,18 @@ class Reached(Padded):
             mine = threads[gone[threads] & ~np.isin(at, kept)]
             if mine.size and kept.size and len(np.unique(mine // self.each)) == self.blocks:
                 found.append((op, 0, np.unique(mine % self.each)))
-        return found or [(op, step, rows) for op, (step, rows) in self._steps.items() if self._apart(step)]
+        return found or self._step_left()
 
-    def _apart(self, step: int) -> bool:
-        """Whether lanes that differ in a step load what is between that of smaller and of larger steps."""
-        for every in self._loads.values() if step else ():
-            for rows, at in every:
-                place = np.full(self.launch.threads, -1, np.int64)
-                place[rows] = at
-                lanes = place.reshape(-1, WARP)
-                away = [lanes[:, 1 << i] - lanes[:, 0] for i in range(5)]
-                if (lanes >= 0).all() and not all((far > near).all() for near, far in pairwise(away)):
-                    return False
-        return step > 0
-
-    def _step_left(self, labels: Array, rows: Array) -> int:
-        """The one step between others that all sums over lanes leave out, 0 for none."""
-        lanes = np.broadcast_to(labels, (self.launch.threads, labels.shape[1]))[rows, 0] & _LANES
-        own = rows % self.each % WARP
-        for step in (2, 4, 8):
-            within = (np.arange(WARP)[:, None] ^ np.arange(WARP)) & step == 0
-            if len(rows) and (lanes == (within @ (1 << _LANE + np.arange(WARP)))[own]).all():
-                return step
-        return 0
+    def _step_left(self) -> list[tuple[Operation, int, Array]]:
+        """A store of each lane's sum over all steps but one, if no load of all lanes leaves their order."""
+        lanes = {one & _LANES for totals in self._totals for one in totals}
+        step = next((one for one in (2, 4, 8) if lanes == {_half(one), _LANES & ~_half(one)}), 0)
+        for threads, at in chain.from_iterable(self._loads.values()):
+            if len(threads) == self.launch.threads:
+                away = np.diff(at.reshape(-1, WARP)[:, [0, 1, 2, 4, 8, 16]])
+                step *= bool((away > 0).all() or not away.any())
+        whole = ((op, rows) for op, rows in self._stores.items() if len(rows) == self.launch.threads)
+        return [(op, step, np.unique(rows % self.each)) for op, rows in whole if step]
 
     def _take(self, marks: Array, labels: Array) -> None:
         """Note labels, of threads that run, for their blocks."""
@@ -143,21 +131,6 @@ class Reached(Padded):
             inner()
 
         return run
-
-    def _guarded(self, maker: Maker) -> Maker:
-        """A branch or loop: if only a run decides it, nothing is claimed."""
-        outer = Bare._guarded(self, maker)
-
-        def make(flow: Flow, op: Operation, fast: bool) -> Step:
-            step = outer(flow, op, fast)
-
-            def run() -> None:
-                step()
-                self.blind = self.blind or op in self._unsure
-
-            return run
-
-        return make
 
     def _load(self, op: Operation) -> Step:
         inner, machine = super()._load(op), self.machine
@@ -183,9 +156,6 @@ class Reached(Padded):
     def _loaded(self, width: int, own: int) -> Array:
         return np.broadcast_to(self._labels, (self.launch.threads, width))
 
-    def _kept(self, op: Operation, inner: Step) -> Step:
-        return inner
-
     def _shared(self, address: Number, labels: Array, rows: Array, sure: bool) -> None:
         self.blind = self.blind or not sure
         block = np.broadcast_to(self._block(), labels.shape)[rows]
@@ -198,15 +168,9 @@ class Reached(Padded):
     def _note(self, op: Operation, address: Number, labels: Array, rows: Array, whole: bool) -> None:
         self._take(self._out, labels)
         for block in range(self.blocks):
-            mine = labels[rows[rows // self.each == block] if len(labels) > 1 else ...]
+            mine = labels[rows[rows // self.each == block]]
             self._totals[block] |= set(np.unique(mine[_several(mine)]).tolist())
-        step = self._step_left(labels, rows)
-        same = op not in self._steps or self._steps[op][0] == step
-        self._steps[op] = (step if same else 0), np.unique(rows % self.each)
-
-    def _picked(self, op: Operation, inner: Step) -> Step:
-        """A shuffle moves labels; a choice has those of both."""
-        return super(Padded, self)._step(op) if op.name == "nvvm.shfl.sync" else self._made(op)
+        self._stores[op] = rows
 
     def _function(self, op: Operation) -> Callable[[list[Array]], list[Array]]:
         kinds, made = ([parse_type(v.type) for v in every] for every in (op.operands, op.results))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -94,25 +95,36 @@ class _Arithmetic(Slice):
 
 def may_pad(kernel: Operation) -> bool:
     """Whether a kernel may sum over lanes what a predicate keeps from being loaded."""
-    every = list(kernel.walk())
-    if any("mbarrier" in op.name or "barrier.arrive" in op.name or is_product(op) for op in every):
+    every = adding(kernel)
+    if any("mbarrier" in op.name or "barrier.arrive" in op.name for op in every):
         return False
     guarded = (one for op in every if op.name == "scf.if" for one in op.walk() if one.name == "llvm.load")
-    masked = any(op.name == COPY and len(op.operands) > 2 for op in every) or any(
+    return any(op.name == COPY and len(op.operands) > 2 for op in every) or any(
         parse_type(op.operands[0].type).space == GLOBAL for op in guarded
     )
-    return masked and any(op.name == "nvvm.shfl.sync" and FLOAT.search(op.results[0].type) for op in every)
 
 
-class Padded(Bare):
-    """One evaluation of a kernel's blocks; `rely` as in `Bare`."""
+def adding(kernel: Operation) -> list[Operation]:
+    """The operations of a kernel of one basic block that shuffles floats and has no products, else none."""
+    every = [] if len(kernel.regions[0].blocks) > 1 else list(kernel.walk())
+    shuffles = any(op.name == "nvvm.shfl.sync" and FLOAT.search(op.results[0].type) for op in every)
+    return every if shuffles and not any(map(is_product, every)) else []
+
+
+class Floats(Bare):
+    """One evaluation of a kernel's blocks in which floating point is followed; `rely` as in `Bare`."""
+
+    argument = 0  # the label of a number that the kernel is given
+    _loaded: Any  # (width, number of the load) -> the labels of what it takes from global memory
+    _function: Any  # (operation) -> what it makes of labels
 
     def __init__(self, kernel: Operation, launch: Launch, rely: Callable[[Reasons, int], bool]) -> None:
         self._numbers: list[Operation] = []
-        self._made_of: dict[int, Operation] = {}  # of a sum: the load whose fills it has
         super().__init__(kernel, _Stores(kernel), launch, rely, kind=_Arithmetic)
-        thread = np.arange(launch.threads, dtype=np.int64)[:, None]
-        self._samples = 0.5 + thread * 37 % 61 / 61
+
+    def _number(self, op: Operation) -> int:
+        self._numbers.append(op)
+        return len(self._numbers)
 
     def go(self, launched: Launched, types: list[str]) -> None:
         """Run it."""
@@ -120,30 +132,20 @@ class Padded(Bare):
         enter(self.kernel, self.machine, self.flow, launched, types)
         for value in block.arguments:
             if FLOAT.fullmatch(value.type):
-                width = parse_type(value.type).size_bytes
-                slot, at = self.slots[value], label(np.full((1, width), _ARGUMENT), KNOWN | CONST)
-                self.machine.values[slot], self.machine.provenance[slot] = Refs(at), 0
+                slot, width = self.slots[value], parse_type(value.type).size_bytes
+                self.machine.values[slot] = Refs(np.full((1, width), self.argument, np.int64))
+                self.machine.provenance[slot] = 0
         with np.errstate(all="ignore"):
             self.flow.run(self.flow.steps(block, fast=False))
 
-    def _number(self, op: Operation) -> int:
-        self._numbers.append(op)
-        return len(self._numbers)
-
     def _step(self, op: Operation) -> Step:
-        if op.name == COPY:
-            return self._copy(op)
-        if op.name == "llvm.store":
-            return self._kept(op, super()._step(op))
         if op.name == "llvm.alloca" or not op.results:
             return super()._step(op)
         if any(self.slice.levels.get(v) == NUMBER for v in op.results):
             return self._decided(op)
         if op.name == "llvm.load":
             return self._load(op)
-        if op.name == "nvvm.shfl.sync" or op.name.endswith(".select"):
-            return self._picked(op, super()._step(op))
-        return self._made(op)
+        return super()._step(op) if op.name == "nvvm.shfl.sync" else self._made(op)
 
     def _decided(self, op: Operation) -> Step:
         """What is made of floating point, and decides something, is not known."""
@@ -157,6 +159,64 @@ class Padded(Bare):
                     provenance[slot] |= self.machine.unknown
 
         return run
+
+    def _load(self, op: Operation) -> Step:
+        values, machine = self.machine.values, self.machine
+        pointer, out = self.slots[op.operands[0]], self.slots[op.results[0]]
+        width, space = parse_type(op.results[0].type).size_bytes, parse_type(op.operands[0].type).space
+        own = self._number(op)
+
+        def run() -> None:
+            address = number(values[pointer])
+            where, at = spaces.space_of(space, address), np.zeros((1, width), np.int64)
+            if where == "rmem":
+                cells, offset = self._place(address)
+                if cells is not None and not self._lost & {cells.op, None}:
+                    at = labels_of(cells.load(offset, width, machine.mask, 0), width)
+            elif where == "smem" and not self.suspects.shared_elsewhere:
+                at = self.bare[self._block(), self._bytes(address, width)]
+            elif where == "gmem":
+                at = self._loaded(width, own)
+            values[out], machine.provenance[out] = Refs(at), machine.provenance[pointer]
+
+        return run
+
+    def _made(self, op: Operation) -> Step:
+        """Arithmetic, and what moves registers."""
+        values, provenance = self.machine.values, self.machine.provenance
+        sources, outs = self.flow.slots_of(op.operands), self.flow.slots_of(op.results)
+        sizes = [max(1, parse_type(v.type).size_bytes) for v in op.operands]
+        function = self._function(op)
+
+        def run() -> None:
+            bits = self.machine.rests_of(sources)
+            given = [labels_of(values[slot], size) for slot, size in zip(sources, sizes, strict=True)]
+            for slot, at in zip(outs, function(given), strict=True):
+                values[slot], provenance[slot] = Refs(at), bits
+
+        return run
+
+
+class Padded(Floats):
+    """One evaluation of sums and the fills in them."""
+
+    argument = int(label(_ARGUMENT, KNOWN | CONST))
+
+    def __init__(self, kernel: Operation, launch: Launch, rely: Callable[[Reasons, int], bool]) -> None:
+        self._made_of: dict[int, Operation] = {}  # of a sum: the load whose fills it has
+        super().__init__(kernel, launch, rely)
+        thread = np.arange(launch.threads, dtype=np.int64)[:, None]
+        self._samples = 0.5 + thread * 37 % 61 / 61
+
+    def _step(self, op: Operation) -> Step:
+        if op.name == COPY:
+            return self._copy(op)
+        if op.name == "llvm.store":
+            return self._kept(op, super()._step(op))
+        number = any(self.slice.levels.get(v) == NUMBER for v in op.results)
+        if not number and (op.name == "nvvm.shfl.sync" or op.name.endswith(".select")):
+            return self._picked(op, Bare._step(self, op))
+        return super()._step(op)
 
     def _guarded(self, maker: Maker) -> Maker:
         """A branch or loop: what comes out of it is not known if only a run decides it."""
@@ -202,27 +262,6 @@ class Padded(Bare):
         return np.broadcast_to(
             label(self._samples, KNOWN | LOADED | own << FROM), (self.launch.threads, width)
         )
-
-    def _load(self, op: Operation) -> Step:
-        values, machine = self.machine.values, self.machine
-        pointer, out = self.slots[op.operands[0]], self.slots[op.results[0]]
-        width, space = parse_type(op.results[0].type).size_bytes, parse_type(op.operands[0].type).space
-        own = self._number(op)
-
-        def run() -> None:
-            address = number(values[pointer])
-            where, at = spaces.space_of(space, address), np.zeros((1, width), np.int64)
-            if where == "rmem":
-                cells, offset = self._place(address)
-                if cells is not None and not self._lost & {cells.op, None}:
-                    at = labels_of(cells.load(offset, width, machine.mask, 0), width)
-            elif where == "smem" and not self.suspects.shared_elsewhere:
-                at = self.bare[self._block(), self._bytes(address, width)]
-            elif where == "gmem":
-                at = self._loaded(width, own)
-            values[out], machine.provenance[out] = Refs(at), machine.provenance[pointer]
-
-        return run
 
     def _kept(self, op: Operation, inner: Step) -> Step:
         """A store: what some threads have loaded into registers, others may have filled before."""
@@ -270,21 +309,6 @@ class Padded(Bare):
             else:
                 at = filled(at) * self.sure(machine.provenance[condition])
             machine.values[out] = Refs(at)
-
-        return run
-
-    def _made(self, op: Operation) -> Step:
-        """Arithmetic, and what moves registers."""
-        values, provenance = self.machine.values, self.machine.provenance
-        sources, outs = self.flow.slots_of(op.operands), self.flow.slots_of(op.results)
-        sizes = [max(1, parse_type(v.type).size_bytes) for v in op.operands]
-        function = self._function(op)
-
-        def run() -> None:
-            bits = self.machine.rests_of(sources)
-            given = [labels_of(values[slot], size) for slot, size in zip(sources, sizes, strict=True)]
-            for slot, at in zip(outs, function(given), strict=True):
-                values[slot], provenance[slot] = Refs(at), bits
 
         return run
 

@@ -27,7 +27,7 @@ from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
 from layoutcheck.provenance.matrix import TENSOR_MEMORY, instruction_of
-from layoutcheck.provenance.unset import Found
+from layoutcheck.provenance.unset import LOST, Found
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
 from layoutcheck.sources.traced_module import TracedModule
@@ -47,9 +47,8 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
         places = [_place(module, breach.op, "it is brought again" if "held" not in facts else "it is stored")]
         if breach.store is not None and breach.store is not breach.op:
             places.append(_place(module, breach.store, "the tile is brought"))
-        return KernelFinding(
-            lc614.RULE.code, lc614.RULE.severity, title, message, _different(places), evidence
-        )
+        rule = lc614.RULE
+        return KernelFinding(rule.code, rule.severity, title, message, _different(places), evidence)
     if breach.kind in ("bare", "lanes"):
         return _of_tensor_memory(breach, facts, module)
     places = [_place(module, breach.op, "the product")]
@@ -109,9 +108,20 @@ def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFindi
 
 
 def told_sums(every: Sequence[Found], module: TracedModule) -> list[KernelFinding]:
-    """The findings of sums in which fills count, one for each line that stores them."""
+    """The findings of sums in which fills count, or that leave lanes out: one for each line of them."""
     found: dict[object, KernelFinding] = {}
     for one in every:
+        if one.letter == LOST:
+            if not one.extent:  # of those of some extents nothing is said
+                place = _place(
+                    module, one.op, "it is stored" if one.multiple else "it is loaded", one.threads[0]
+                )
+                facts = {"kernel": module.kernel, "arch": module.arch, "threads": list(one.threads),
+                         "count": one.bytes, "step": one.multiple}  # fmt: skip
+                page = lc615.RULE
+                told = KernelFinding(page.code, page.severity, *lc615.tell(facts), (place,), facts)
+                found.setdefault(place.where, told)
+            continue
         evidence: dict[str, Any] = {
             "kernel": module.kernel, "arch": module.arch, "threads": list(one.threads),
             "block": list(one.block), "called": one.called, "extent": one.extent, "multiple": one.multiple,
@@ -126,23 +136,6 @@ def told_sums(every: Sequence[Found], module: TracedModule) -> list[KernelFindin
         severity = "note" if one.extent else rule.severity
         told = KernelFinding(rule.code, severity, title, message, _different(places), evidence)
         found.setdefault(places[0].where, told)
-    return list(found.values())
-
-
-def told_lost(every: Sequence[Found], module: TracedModule) -> list[KernelFinding]:
-    """The findings of loads that a sum over lanes leaves out; of those of some extents nothing is said."""
-    found: dict[object, KernelFinding] = {}
-    for one in (one for one in every if not one.extent):
-        evidence: dict[str, Any] = {
-            "kernel": module.kernel, "arch": module.arch, "threads": list(one.threads), "count": one.bytes,
-            "step": one.multiple,
-        }  # fmt: skip
-        what = "it is stored" if one.multiple else "its elements are loaded"
-        place = _place(module, one.op, what, one.threads[0])
-        rule, (title, message) = lc615.RULE, lc615.tell(evidence)
-        found.setdefault(
-            place.where, KernelFinding(rule.code, rule.severity, title, message, (place,), evidence)
-        )
     return list(found.values())
 
 

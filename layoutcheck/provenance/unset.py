@@ -109,18 +109,14 @@ def padded_sums(
     kernel: Operation, types: dict[str, list[str]], calls: Sequence[Numbers | None], budget: Budget
 ) -> Unset:
     """Stores of sums in which what stands beyond a tensor's end counts. Raises OutOfTime."""
-    if len(kernel.regions[0].blocks) > 1 or not may_pad(kernel):
-        return Unset()
-    return _told(_Sums(Grid(kernel, types), None, budget), calls)
+    return _told(_Sums(Grid(kernel, types), Padded, budget), calls) if may_pad(kernel) else Unset()
 
 
 def sums_left(
     kernel: Operation, types: dict[str, list[str]], calls: Sequence[Numbers | None], budget: Budget
 ) -> Unset:
     """Loads whose elements a sum over lanes leaves out, whatever the extents are. Raises OutOfTime."""
-    if len(kernel.regions[0].blocks) > 1 or not may_leave(kernel):
-        return Unset()
-    return _told(_Lanes(Grid(kernel, types), None, budget), calls)
+    return _told(_Sums(Grid(kernel, types), Reached, budget), calls) if may_leave(kernel) else Unset()
 
 
 def _told(runs: _Runs, calls: Sequence[Numbers | None]) -> Unset:
@@ -250,17 +246,10 @@ class _Runs:
 
 
 class _Sums(_Runs):
-    """Evaluations of sums."""
+    """Evaluations of sums over lanes; in the place of suspects the class that follows them."""
 
     def _run(self, how: Launch, launched: Launched) -> Bare | None:
-        return self._went(Padded(self.grid.kernel, how, _rely), launched)
-
-
-class _Lanes(_Runs):
-    """Evaluations of sums over lanes, for what they leave out."""
-
-    def _run(self, how: Launch, launched: Launched) -> Bare | None:
-        return self._went(Reached(self.grid.kernel, how, _rely), launched)
+        return self._went(self.suspects(self.grid.kernel, how, _rely), launched)
 
 
 class _Shared(_Runs):
