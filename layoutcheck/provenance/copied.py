@@ -73,7 +73,8 @@ def _put_elsewhere(kernel: WatchedKernel, text: str, budget: Budget, instance: I
     places, so are those of the others.
     """
     launched = instance.of(kernel)
-    if not alike(names_of(launched, text, instance)[0]):
+    twins = alike(names_of(launched, text, instance)[0])
+    if not twins:
         return []
     every: list[Arrived] = []
     for one in instance.several(launched):
@@ -83,7 +84,7 @@ def _put_elsewhere(kernel: WatchedKernel, text: str, budget: Budget, instance: I
             return []
         if not every:
             found = list(brought_twice(replay, stored, names))
-            if found or not stored.moves:
+            if found or not stored.moves(twins):
                 return found
         every.append(stored)
     return displaced(every, names)

@@ -39,17 +39,20 @@ class Arrived(NamedTuple):
     through: Array
     origins: dict[int, Array]
 
-    @property
-    def moves(self) -> bool:
-        """Whether elements of some tensor go to another place than theirs."""
-        known = (one for one in self.origins.values() if not (one == _MANY).any())
-        return any(((one - self.at)[one != 0] % GLOBAL_STEP).any() for one in known)
+    def moves(self, twins: frozenset[int]) -> bool:
+        """Whether elements of one of some tensors go to another place than theirs in another of these."""
+        there = np.isin(self.at // GLOBAL_STEP, list(twins))
+        known = (self.origins[n][there] for n in self.origins.keys() & twins)
+        return any(
+            ((one - self.at[there])[one != 0] % GLOBAL_STEP).any() for one in known if _MANY not in one
+        )
 
 
-def alike(names: Names) -> bool:
-    """Whether two tensors have one shape, of tiles along two modes."""
+def alike(names: Names) -> frozenset[int]:
+    """The tensors of which another one has the shape, of tiles along two modes."""
     large = ((n, one) for n, every in names.known.items() for one in every if len(one.modes) > 1)
-    return any(n != m and _one_shape(one, other) for (n, one), (m, other) in combinations(large, 2))
+    pairs = [(n, m) for (n, one), (m, other) in combinations(large, 2) if n != m and _one_shape(one, other)]
+    return frozenset(n for pair in pairs for n in pair)
 
 
 def arrived(moves: Moves, pairs: Pairs, most: int = 1 << 22) -> Arrived | None:
