@@ -29,7 +29,7 @@ from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.trips import GRID
-from layoutcheck.provenance.copied import blocks_of, kernels_of, tiles_elsewhere, tiles_exchanged
+from layoutcheck.provenance.copied import blocks_of, kernels_of, of_copies
 from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, followed
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged
@@ -104,9 +104,8 @@ def _products_of(module: TracedModule, lowered: str, problem: str, seconds: floa
     if not multiplies(module):
         if problem:
             return by_types
-        moved, in_order = tiles_exchanged(module, lowered, seconds) if rearranges(module) else ([], 0)
-        found = (*by_types.findings, *moved, *tiles_elsewhere(module, lowered))
-        return replace(by_types, findings=found, in_order=in_order)
+        found, in_order = of_copies(module, lowered, seconds, rearranges(module))
+        return replace(by_types, findings=(*by_types.findings, *found), in_order=in_order)
     if problem:
         return replace(by_types, unchecked=(*by_types.unchecked, f"elements of products: {problem}"))
     one_row: set[tuple[str, Frame]] = set()

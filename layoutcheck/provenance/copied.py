@@ -1,12 +1,10 @@
 """Kernels without products: what they move is replayed, and held against its places.
 
-tiles_exchanged(module, lowered, seconds)    # written and read through different views
-tiles_elsewhere(module, lowered)             # whole tiles of another block or mode
+of_copies(module, lowered, seconds, views)    # -> findings, bytes that arrive in order
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 
 from layoutcheck.copies.cluster import MOST_BLOCKS
@@ -29,41 +27,37 @@ from layoutcheck.sources.traced_module import TracedModule
 _SECONDS = 3.0  # of processor time that other tiles than the first may take
 
 
-def tiles_exchanged(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], int]:
-    """Tiles of a module without products that are written and read through different views.
+def of_copies(
+    module: TracedModule, lowered: str, seconds: float, views: bool
+) -> tuple[list[KernelFinding], int]:
+    """Tiles of a module without products that are put elsewhere, or by `views` written and read differently.
 
     Beside them the bytes that arrive in order. What cannot be followed is left: nothing is claimed of such
     kernels.
     """
-    in_order: list[int] = []
+    in_order = [0]
 
-    def check(kernel: WatchedKernel, instance: Instance) -> list[Breach]:
+    def exchanged(kernel: WatchedKernel, instance: Instance) -> list[Breach]:
         moves = Moves()
         replay, names = _replayed(kernel, module.text, Budget(seconds), instance, moves)
         found = [] if replay.lost else misplaced(moves, names, module.text)
         in_order.append(moves.in_order if instance == USUAL else 0)
         return found
 
-    return _confirmed(module, lowered, check), sum(in_order)
+    def elsewhere(kernel: WatchedKernel, instance: Instance) -> list[Breach]:
+        return _put_elsewhere(kernel, module.text, Budget(_SECONDS), instance)
 
-
-def tiles_elsewhere(module: TracedModule, lowered: str) -> list[KernelFinding]:
-    """Tiles of a module without products that are put elsewhere; nothing of what is not followed."""
-    budget = Budget(_SECONDS)
-    return _confirmed(module, lowered, lambda kernel, one: _put_elsewhere(kernel, module.text, budget, one))
-
-
-def _confirmed(
-    module: TracedModule, lowered: str, check: Callable[[WatchedKernel, Instance], list[Breach]]
-) -> list[KernelFinding]:
-    """What a check finds in each kernel, with other extents too."""
     found: list[KernelFinding] = []
-    with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
-        for kernel in kernels_of(module, lowered):
-            breaches = check(kernel, USUAL) if blocks_of(kernel) <= MOST_BLOCKS else []
-            again = check(kernel, USUAL.larger()) if breaches else []
-            found += [told(one, module) for one in breaches if any(map(one.like, again))]
-    return found
+    every: list[WatchedKernel] = []
+    with suppress(InputError, *SURPRISES):
+        every = [one for one in kernels_of(module, lowered) if blocks_of(one) <= MOST_BLOCKS]
+    for check in (exchanged, elsewhere) if views else (elsewhere,):
+        with suppress(InputError, OutOfTime, Undecided, *SURPRISES):
+            for kernel in every:
+                breaches = check(kernel, USUAL)
+                again = check(kernel, USUAL.larger()) if breaches else []
+                found += [told(one, module) for one in breaches if any(map(one.like, again))]
+    return found, sum(in_order)
 
 
 def _put_elsewhere(kernel: WatchedKernel, text: str, budget: Budget, instance: Instance) -> list[Breach]:
