@@ -17,7 +17,7 @@ arch = cute.arch
 RIGHT = (
     "butterfly", "halved", "counted", "down", "quads", "columns", "eighths", "block", "all_warps", "scan",
     "normalised", "broadcast", "largest", "roles", "rows", "pairs_in_shared", "beside",
-    "columns_8", "exclusive", "pooled", "interleaved",
+    "columns_8", "exclusive", "before_last", "pooled", "interleaved",
 )  # fmt: skip
 # what is left out: (threads of a block, the first and the last), or the step
 LEFT = {
@@ -73,12 +73,16 @@ def sums(a: cute.Tensor, b: cute.Tensor, name: Constexpr):
     elif const_expr(name in ("columns", "columns_8")):
         v = total(v, (16, 8, 4) if const_expr(name == "columns") else (16, 4))
         b[row, t] = v
-    elif const_expr(name == "exclusive"):
+    elif const_expr(name in ("exclusive", "before_last")):
         for i in cutlass.range_constexpr(5):
             u = arch.shuffle_sync_up(v, 1 << i, mask_and_clamp=0)
             if lane >= 1 << i:
                 v += u
-        b[row, t] = arch.shuffle_sync_up(v, 1, mask_and_clamp=0)
+        u = arch.shuffle_sync_up(v, 1, mask_and_clamp=0)
+        if const_expr(name == "exclusive"):
+            b[row, t] = u
+        elif lane == 31:
+            b[row, w] = u
     elif const_expr(name == "pooled"):
         v += arch.shuffle_sync_down(v, 1)
         if lane % 4 == 0:
