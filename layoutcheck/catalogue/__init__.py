@@ -16,7 +16,6 @@ from typing import NamedTuple
 from layoutcheck.catalogue import (
     answering,
     calls,
-    counts,
     demands,
     devices,
     evidence,
@@ -82,8 +81,7 @@ def _said(answer: Answer) -> str:
 
 def _evaluated(found: list[Answer], text: str, folded: str, place: str | None) -> list[Answer]:
     """The answers with what the calls come to that stand in the text, of the algebra on layouts; alone where another tool would answer."""
-    lacking = tuple(counts.lacking(folded))
-    evaluated = told = (*lacking, *snippets.results(text))
+    evaluated = told = tuple(snippets.results(text))
     entry, plain = _COUNTED, not found or found[0].entry is symptoms.LAYOUTS
     if not told and plain:
         told = spoken.worked_out(folded)  # no error is known: what its numbers come to answers
@@ -98,7 +96,7 @@ def _evaluated(found: list[Answer], text: str, folded: str, place: str | None) -
             and (one.partition(f"{calls.NO_RESULT}: ")[2][1:] or one) not in first.cause
         )
         return [replace(first, facts=(*new, *first.facts)), *found[1:]]
-    refused = next((one for one in told if one in lacking or calls.NO_RESULT in one), "")
+    refused = next((one for one in told if calls.NO_RESULT in one), "")
     first = refused or told[0]
     if evaluated:
         entry = _NO_RESULT if refused else _EVALUATED

@@ -1,22 +1,14 @@
-"""What the machine makes of the instructions, targets and registers that a text names: MMAs of no such shape, targets without an instruction, groups of cp.async."""
+"""What the machine makes of the targets and registers that a text names: targets without an instruction, launches that do not fit."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from layoutcheck.catalogue.figures import TYPES, sentences
-from layoutcheck.catalogue.snippets import ROLES
+from layoutcheck.catalogue.figures import sentences
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import BLACKWELL_FORMS, GUARDS, Arch, Needs, has, parse_arch
 
-_SHAPE = re.compile(
-    r"(?i)\b(?P<unit>wgmma|gmma|tcgen05|umma)\b[^;]{0,40}?\bm(?P<m>[0-9]{1,3})n(?P<n>[0-9]{1,3})k(?P<k>[0-9]{1,3})\b"
-)
-_TYPE = re.compile(rf"(?i)\b(?P<type>{'|'.join(TYPES)})\b")
-_NAMES = {"bf16": "bf16", "bfloat16": "bf16", "fp16": "f16", "float16": "f16", "half": "f16", "f16": "f16", "tf32": "tf32", "fp8": "e4m3", "e4m3": "e4m3", "e5m2": "e5m2"}  # fmt: skip
-_OTHER_FORMS = re.compile(r"(?i)sparse|\.sp\b|block[ -_]?scale|\bmx\w*f[48]|nvfp4")  # whose K is another
-_TARGETS = {"wgmma": "sm_90a", "tcgen05": "sm_100a"}
 # Where an instruction exists: the atoms' own, and what CUTLASS guards [PTX ISA, target notes].
 _INSTRUCTIONS: tuple[tuple[str, re.Pattern[str], Needs], ...] = (
     ("wgmma", re.compile(r"(?i)\bwgmma\b"), GUARDS["MMA_SM90A"]),
@@ -32,16 +24,6 @@ _TARGET = re.compile(r"\b(?:sm|compute)_(?P<number>[0-9]{2,3}[af]?)\b(?!/)")  # 
 _FAILS = re.compile(
     r"(?i)\bfail|\berror|\billegal|\bunsupported|not supported|\bunavailable|not available|\binvalid|\bcannot|n't (?:work|compile|run|assemble)|\brefus|\breject"
 )
-_WAIT = re.compile(
-    r"(?i)\b(?:cp\.async\.wait_group|cp_async_wait(?:_group)?|wait_group) ?[<(]? ?(?P<left>[0-9])\b"
-)
-_COMMITTED = re.compile(
-    r"(?i)(?<![a-z])commit(?:s|ted)?(?:_group\w*)?(?:\(\))?(?: is| are| was)?(?: called)? (?P<count>[1-9]) ?(?:times|groups|x\b)|\b(?P<before>[1-9]) (?:groups (?:are |were )?committed|commits\b|commit[_ ]groups?\b)"
-)
-_ACCUMULATOR = re.compile(
-    r"(?i)\b(?P<m>[0-9]{2,3}) ?[x×] ?(?P<n>[0-9]{2,3})(?: (?:f32|fp32|float32))? accumulators?\b|\baccumulators?(?: tile)?(?: is| of| are)? \(?(?P<rows>[0-9]{2,3}) ?[x×,] ?(?P<columns>[0-9]{2,3})\)?"
-)
-_THREADS = re.compile(r"\b(?P<count>[0-9]{2,4}) threads\b")
 _LAUNCH = re.compile(r"(?i)too many resources|LaunchOutOfResources|LAUNCH_OUT_OF_RESOURCES")
 _USED = re.compile(
     r"(?i)\b(?P<count>[0-9]{2,3}) registers\b(?! per block)|\bregisters per thread\W{1,3}(?P<each>[0-9]{2,3})\b"
@@ -49,30 +31,12 @@ _USED = re.compile(
 _BLOCK = re.compile(
     r"(?i)\bblock(?:_?(?:size|dim))?s?\b(?: is| of|[ =:(\[]){1,4}(?P<block>[0-9]{2,4})(?:x1x1|(?: ?, ?1)*)?\b|\b(?P<threads>[0-9]{2,4}) threads\b"
 )
-_IN_TENSOR_MEMORY = re.compile(r"(?i)\btmem\b|tensor memory|\btcgen05|\bumma\b")
-_OF_REGISTERS = re.compile(r"(?i)\bspill|\bregisters?\b")
 
 
 def told(folded: str) -> tuple[str, ...]:
     """What the machine's own limits decide of the numbers in a text."""
-    every = (_shapes, targets, _groups, _registers, _launched)
+    every = (targets, _launched)
     return tuple(fact for one in every for fact in one(folded))
-
-
-def _shapes(folded: str) -> Iterator[str]:
-    """That wgmma or tcgen05 has no MMA of the shape and type that the text names."""
-    found = _SHAPE.search(folded)
-    types = {_NAMES.get(one["type"].lower(), "") for one in _TYPE.finditer(folded)} - {""}
-    if found is None or _OTHER_FORMS.search(folded) or len(types) != 1:
-        return
-    from layoutcheck.numerics.units import unit  # of the units' shapes, which other texts do not need
-
-    kind = "wgmma" if found["unit"].lower().endswith("gmma") else "tcgen05"
-    name = f"{kind}.m{found['m']}n{found['n']}k{found['k']}.f32.{types.pop()}"
-    try:
-        unit(name, _TARGETS[kind])
-    except InputError as error:
-        yield f"{error.message}: it takes {error.expected}"
 
 
 def targets(folded: str) -> Iterator[str]:
@@ -95,40 +59,6 @@ def targets(folded: str) -> Iterator[str]:
             )
             yield f"{target} has no {name}: it begins with the target {first}{only}"
             return
-
-
-def _groups(folded: str) -> Iterator[str]:
-    """Which of the committed groups of cp.async a wait leaves in flight."""
-    waits = {int(one["left"]) for one in _WAIT.finditer(folded)}
-    counts = {int(one["count"] or one["before"]) for one in _COMMITTED.finditer(folded)}
-    if len(waits) != 1 or len(counts) != 1:
-        return
-    (left,), (count,) = waits, counts
-    if left >= count:
-        yield f"behind {count} committed group{'s' * (count > 1)} of cp.async a wait that leaves {left} in flight waits for none of them: the first has landed behind a wait for {count - 1} or fewer, all behind a wait for 0"
-    elif left:
-        landed = count - left
-        yield f"behind {count} committed groups of cp.async a wait that leaves {left} in flight has the {'oldest' if landed == 1 else f'oldest {landed}'} landed, and not the {'youngest' if left == 1 else f'youngest {left}'}: the last one has landed behind a wait for 0"
-
-
-def _registers(folded: str) -> Iterator[str]:
-    """The registers of a thread that an accumulator of float32 takes."""
-    tile, threads = _ACCUMULATOR.search(folded), {int(one["count"]) for one in _THREADS.finditer(folded)}
-    if tile is None or len(threads) != 1 or not _OF_REGISTERS.search(folded):
-        return
-    if ROLES.search(folded) or _IN_TENSOR_MEMORY.search(folded):  # it is of some of the threads, or of none
-        return
-    from layoutcheck.numerics.resources import MOST_REGISTERS
-
-    m, n = int(tile["m"] or tile["rows"]), int(tile["n"] or tile["columns"])
-    (count,) = threads
-    each = -(-m * n // max(count, 1))
-    over = (
-        f"above the {MOST_REGISTERS} of a thread: the rest is spilled; take a smaller tile or {-(-m * n // MOST_REGISTERS // 128) * 128} threads or more"
-        if each > MOST_REGISTERS
-        else f"of the {MOST_REGISTERS} of a thread"
-    )
-    yield f"an accumulator of {m} x {n} float32 among {count} threads takes {each} registers in each, {over}"
 
 
 def _launched(folded: str) -> Iterator[str]:

@@ -74,7 +74,7 @@ def _bits(typed: str) -> int:
     """The bits of a type, or of a width that PTX writes."""
     name = typed.lower()
     known = TYPES.get(_ALSO.get(name, name))
-    return known[0] if known else int(name)
+    return known or int(name)
 
 
 def _shared(pitch: Pitch) -> int:

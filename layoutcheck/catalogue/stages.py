@@ -46,7 +46,7 @@ def _of_gemm(folded: str) -> Iterator[str]:
     if not (tile and typed):
         return
     m, n, k = (int(tile[name]) for name in "mnk")
-    bits, most = TYPES[typed[0].lower()][0], devices.room(folded)
+    bits, most = TYPES[typed[0].lower()], devices.room(folded)
     each = (m + n) * k * bits // 8
     parts = f"({m} + {n}) x {k} elements of {typed[0]}"
     for count in sorted(_named(folded)):
@@ -81,7 +81,7 @@ def _of_tiles(folded: str) -> Iterator[str]:
     terms, total = [], 0
     for tile in tiles:
         elements = [int(one["rows"]) * int(one["columns"]) for one in _EXTENTS.finditer(tile[0])]
-        each = sum(elements) * TYPES[tile["type"].lower()][0] // 8
+        each = sum(elements) * TYPES[tile["type"].lower()] // 8
         if each > most or _PROBLEM.search(folded, max(0, tile.start() - _NEAR), tile.start()):
             return  # the extents of a problem
         times = 1 if tile["role"] else count

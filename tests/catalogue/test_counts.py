@@ -3,42 +3,7 @@
 
 import pytest
 
-from layoutcheck.catalogue import answers, context, counts, machines, pitches, snippets, stages
-
-REACHES = "more: the last tile reaches"
-SEVEN, THREE = "7 tiles of 128 and 104", "3 tiles of 32 and 4"
-TENSOR = "tCrA: tensor<ptr<f16, rmem, align<32>> o ((2,2,2),4):((1,2,4),8)>"
-
-
-@pytest.mark.parametrize("mode", [0, 1, 2, 5])
-def test_a_mode_that_the_printed_tensor_lacks_is_named(mode: int) -> None:
-    found = list(counts.lacking(f"cute.size(tCrA, mode=[{mode}]) fails; {TENSOR}"))
-    expected = f"tCrA is printed as ((2,2,2),4): 2 modes, 0 to 1, and no mode {mode}"
-    assert found == ([expected] if mode > 1 else [])
-
-
-def test_it_is_the_answer_and_no_other_tools_error() -> None:
-    (answer,) = answers(
-        f"I get IndexError: mode 2 out of range when calling cute.size(tCrA, mode=[2]) {TENSOR}"
-    )
-    assert answer.entry.level == "rejected"
-    assert "no mode 2" in answer.title
-
-
-@pytest.mark.parametrize(
-    ("shapes", "told"),
-    [
-        ("A ((4,2),2,8), B ((2,2),4,4)", ["K is 8 in A ((4,2),2,8) and 4 in B ((2,2),4,4)"]),
-        ("A ((4,2),2,8), B ((2,2),4,8), C ((2,2),2,3)", ["N is 4 in B ((2,2),4,8) and 3 in C ((2,2),2,3)"]),
-        ("tCrA: ((4,2),1,8), tCrC: ((2,2),2,3)", ["M is 1 in A ((4,2),1,8) and 2 in C ((2,2),2,3)"]),
-        ("A ((4,2),2,8), B ((2,2),4,8), D ((2,2),2,4)", []),
-        ("A ((4,2),2,8), D ((2,2),3,4)", ["M is 2 in A ((4,2),2,8) and 3 in C ((2,2),3,4)"]),
-        ("A ((4,2),2,8,3), B ((2,2),4,4)", []),  # with a stage
-    ],
-)
-def test_fragments_pair_by_their_modes(shapes: str, told: list[str]) -> None:
-    found = counts.told(f"cute.gemm fails with {shapes}")
-    assert [one.partition(":")[0] for one in found] == told
+from layoutcheck.catalogue import context, machines, pitches, snippets, stages
 
 
 @pytest.mark.parametrize(
@@ -84,19 +49,6 @@ def test_threads_of_the_block_beside_those_of_the_tiled_copy(threads: int, told:
     )
     assert said.startswith("the tiled copy has 128 threads x 8 values: it covers (16,64)")
     assert (told in said) if told else ("a block of" not in said)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("illegal access: M = 1000, N = 1024, tile (128, 128)", [f"M = 1000 is {SEVEN} {REACHES} 24"]),
-        ("wrong result with M=64, N=64, K=100; tile 64x64x32", [f"K = 100 is {THREE} {REACHES} 28"]),
-        ("wrong result with M=128, N=128, tile (128, 128)", []),
-        ("M = 1000, tile (128, 128) is fast", []),
-    ],
-)  # fmt: skip
-def test_the_last_tile_of_an_extent(text: str, told: list[str]) -> None:
-    assert [one.partition(" beyond, which")[0] for one in counts.told(text)] == told
 
 
 @pytest.mark.parametrize(
@@ -173,23 +125,3 @@ def test_registers_of_a_launch_that_is_refused(text: str, told: str) -> None:
 )  # fmt: skip
 def test_the_threads_that_a_tool_names(text: str, told: str) -> None:
     assert [one[: len(told)] for one in context.threads(text)] == [told] * bool(told)
-
-
-@pytest.mark.parametrize(
-    ("who", "count", "made"),
-    [("warp 0 arrives (elect_one)", 128, 1), ("thread 0 arrives", 32, 1), ("one warp arrives", 128, 32)],
-)
-def test_arrivals_beside_the_count_of_the_barrier(who: str, count: int, made: int) -> None:
-    text = "cute.arch.mbarrier_init(bar, {}) but only {}. Kernel hangs."
-    (said,) = counts.told(text.format(count, who))
-    assert f"makes {made} of them" in said
-    assert counts.told(text.format(made, who)) == ()
-
-
-@pytest.mark.parametrize(("count", "warps"), [(2, 4), (4, 4)])
-def test_elected_lanes_of_warps_arrive_once_each(count: int, warps: int) -> None:
-    found = counts.told(
-        f"mbarrier_init(bar, {count}) with {warps} consumer warps arriving, an elected lane each"
-    )
-    assert len(found) == (count != warps)
-    assert all(f"makes {warps} of them" in one for one in found)

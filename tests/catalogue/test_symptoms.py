@@ -281,31 +281,6 @@ def test_a_crash_in_the_launcher_is_none_of_the_compiler() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        (
-            "The outputs of two cute kernels don't match with 1e-4 tolerance, dtype = torch.bfloat16",
-            "up to 2^-8",
-        ),
-        ("My cute kernel is wrong: allclose with rtol=1e-4 fails for fp16", "up to 2^-11"),
-        ("ld.global.b16 is not vectorized in my kernel, K=777", "a multiple of 2 alone"),
-        ("ld.global.b16 is not vectorized in my kernel, K=772", "a multiple of 8 alone"),
-        (
-            "My bf16 cute kernel has a max abs error of 0.125 against fp32, is that a bug?",
-            "a value of 32 or more",
-        ),
-        (
-            "FP8 attention e5m2 output: max error is 3.5, tolerance 1.0. Is it the kernel?",
-            "a value of 28 or more",
-        ),
-        ("My float8_e4m3fn cute kernel has a max diff of 2.0, is that wrong?", "a value of 32 or more"),
-    ],
-)
-def test_figures_of_a_text_are_compared(text: str, part: str) -> None:
-    assert part in answers(text)[0].cause
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "The outputs of two cute kernels don't match with 1e-2 tolerance, dtype = torch.bfloat16",
@@ -341,20 +316,8 @@ def test_figures_that_decide_nothing_are_not_told(text: str) -> None:
         ("misaligned address in my bf16 kernel: main(sys.argv[1:])", ""),
         ("misaligned address in my bf16 kernel: main(names[1:])", ""),
         ("misaligned address: x[1:] of a bf16 tensor", "x[1:] of a one-dimensional tensor of bf16 begins 2 B"),
-        ("an offset of 500 elements. Another tensor only has 100 elements", ""),
-        ("an offset of 500 elements in a tile that only has 100 elements", "beyond a tensor or tile of 100"),
-        ("a tolerance of 1e-4 in the fp32 test. The kernel loads fp16.", ""),
         ("TMA fills (3, 32) fp16 in shared memory", "32 elements of fp16 is 64 B: the next begins at 64"),
         ("TMA fills (3, 8, 16) fp8 in smem", ""),
-        ("N_CHUNK=48, D=256, each takes D//N_CHUNK columns", "256 // 48 is 5, and leaves 16: 48 x 5 = 240 of"),
-        ("N_CHUNK=32, D=256, each takes D//N_CHUNK columns", ""),
-        ("N_CHUNK=48, each takes D//N_CHUNK columns", ""),
-        ("the launch asks for smem=4096, below the 8192 that the layout needs", "4,096 fewer than the 8,192 B"),
-        ("launching 1024 threads, which is less than 4096 in flight", ""),
-        ("I launch 1024 threads but the kernel uses 20000 registers of shared warps", ""),
-        ("launch with smem=49152, below the limit of 101376", ""),
-        ("set smem=4096, under 49152", ""),
-        ("setting hidden 4096 while the model uses 8192", ""),
         ("TMA: the smem buffer has an offset a bit wrong", ""),
         ("TMA: the smem buffer has offset fed by the host", ""),
         ("a TMA load into smem at offset 0x90", "144 is 16 behind a multiple of 128"),
@@ -363,11 +326,6 @@ def test_figures_that_decide_nothing_are_not_told(text: str) -> None:
         ("with TMA, buf + 1 is the next stage", ""),
         ("with TMA, smem + 192 elements", ""),
         ("with TMA, smem + 192", "192 is 64 behind"),
-        ("SEQ = 1000, BLOCK = 128: -(-SEQ // BLOCK) tiles", ""),
-        ("SEQ = 1000, BLOCK = 128: SEQ // BLOCK + 1 tiles", ""),
-        ("SEQ = 1000, BLOCK = 128: SEQ // BLOCK tiles, and one if SEQ % BLOCK", ""),
-        ("tid = 37 and cols = 8: tid // cols", ""),
-        ("head_idx = 13 and group = 4: head_idx // group", ""),
     ],
 )  # fmt: skip
 def test_what_the_numbers_of_a_text_come_to(text: str, said: str) -> None:
@@ -490,12 +448,6 @@ def test_a_title_ends_with_the_quoted_message() -> None:
     said = "'setmaxnreg' ignored; unable to determine register count at entry"
     (found, *_) = answers(f"The test outputs `ptxas info : (C7508) {said}.` if compiled with ptxas_verbose.")
     assert found.title == "ptxas ignores setmaxnreg: unable to determine register count at entry"
-
-
-def test_an_offset_behind_all_elements_is_told() -> None:
-    text = "illegal memory access: the K row offset is 63 x 64 = 4032 elements and the K tile only has 4x64=256 elements"
-    (found, *_) = answers(text)
-    assert "4,032 elements is an index beyond a tensor or tile of 256" in found.cause
 
 
 def test_the_end_of_a_build_stays_the_end_of_its_traceback() -> None:

@@ -137,7 +137,7 @@ def _matrices(subject: str, folded: str) -> Iterator[str]:
         or next(symptoms.printed(folded), None)
     ):
         return
-    types = {TYPES[one][0] for one in TYPES if re.search(rf"(?i)\b{one}\b", subject)} & {8, 16, 32}
+    types = {TYPES[one] for one in TYPES if re.search(rf"(?i)\b{one}\b", subject)} & {8, 16, 32}
     bits = types.pop() if len(types) == 1 else 16
     store, turned = (named["way"] or "").lower() == "st", ".trans" in named[0]
     tiles = [(int(one["rows"]), int(one["columns"])) for one in _TILE.finditer(folded)]
