@@ -36,7 +36,7 @@ from layoutcheck.catalogue import (
     whose,
 )
 from layoutcheck.catalogue.answering import Answer as Answer
-from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE
+from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, UNKNOWN
 from layoutcheck.catalogue.rows import SENTENCES
 from layoutcheck.catalogue.tables import ENTRIES as ENTRIES
 
@@ -55,6 +55,7 @@ _OF_LAWS = (*whose.FAULTS, *_REFUSALS, "cpp.copy-does-not-vectorize", "cpp.shape
 _OUT_OF_MEMORY = re.compile(
     r"(?i)\b(?:CUDA (?:error|warning): )?out of memory\b|\bcudaErrorMemoryAllocation\b|OutOfMemoryError"
 )
+_WHY = re.compile(r"(?i)\b(?:why|what causes|reason)\b")
 _MEMORY_FIRST = "the text says '{said}' as well: memory ran out, and what else fails may only follow: free some first (a smaller batch or gpu_memory_utilization, other processes on the GPU)"
 
 
@@ -70,8 +71,18 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     found = _evaluated(_answers(text, folded, place), text, folded, place)
     if not found:
         return []
-    first, *rest = found
-    return [_addressed(first, folded), *(one for one in rest if _said(one) != _said(first))]
+    first, *rest = (_plain(one, text) for one in found)
+    alike = [one.title for one in rest if (one.cause, one.remedy) == (first.cause, first.remedy)]
+    others = [one for one in rest if _said(one) != _said(first) and one.title not in alike]
+    first = replace(first, facts=(*first.facts, *(f"the same cause: {title}" for title in alike)))
+    return [_addressed(first, folded), *others]
+
+
+def _plain(answer: Answer, text: str) -> Answer:
+    """The answer without the words that it does not know why, where a person asks for something else than a reason."""
+    told = answer.cause.removeprefix(SENTENCES["OPEN"]).lstrip()
+    asks = answer.entry.level in (UNKNOWN, "slow") and questions.asks(text) and not _WHY.search(text)
+    return replace(answer, cause=told) if asks else answer
 
 
 def _said(answer: Answer) -> str:
@@ -113,8 +124,8 @@ def _addressed(answer: Answer, folded: str) -> Answer:
     figures_say = (
         spoken.numbers(folded) if answer.entry.level != CLEAN and answer.entry is not _QUESTION else ()
     )
-    figures_say = tuple(one for one in figures_say if one != answer.title)
-    launched = answer.entry.name in devices.INVALID and devices.refused(folded)
+    figures_say = tuple(one for one in figures_say if one != answer.title and one not in answer.cause)
+    launched = answer.entry.name in devices.INVALID
     causeless = (
         (answer.entry.general and answer.entry is not _COUNTED)
         or answer.entry.name in whose.FAULTS
@@ -130,10 +141,15 @@ def _addressed(answer: Answer, folded: str) -> Answer:
         answer = replace(answer, facts=(*figures_say, *answer.facts))
     where = origin.find(folded)
     said = " ".join((answer.title, answer.cause, answer.remedy, *answer.facts))
-    if answer.entry.level == CLEAN or where.maker is None or where.maker.project in said:
+    if (
+        answer.entry.level == CLEAN
+        or where.maker is None
+        or where.maker.project in said
+        or "/" not in where.maker.project
+    ):
         return answer
-    told = f"the text is of {where.maker.name} ({where.evidence}): {where.maker.project} answers for what is its own"
-    return replace(answer, facts=(*answer.facts, told))
+    theirs = f"{answer.remedy}. If {where.maker.name}'s own code does it ({where.evidence}), report it to {where.maker.project}"
+    return replace(answer, remedy=theirs.removeprefix(". "))
 
 
 def _answers(text: str, folded: str, place: str | None) -> list[Answer]:

@@ -36,7 +36,7 @@ _SECTORS = re.compile(
     r"total of (?P<excess>[0-9,]+) excessive sectors \([0-9]+% of the total (?P<all>[0-9,]+) sectors"
 )
 _WAYS = re.compile(
-    r"across all (?P<requests>[0-9]+) shared (?:load|store) requests\. ?This results in (?P<conflicts>[0-9]+) bank conflicts, +which represent [0-9.]+% of the overall (?P<all>[0-9]+) wavefronts"
+    r"across all (?P<requests>[0-9,]+) shared (?P<way>load|store) requests\. ?This results in (?P<conflicts>[0-9,]+) bank conflicts, +which represent [0-9.]+% of the overall (?P<all>[0-9,]+) wavefronts"
 )
 _MOST_LAYOUTS = 6
 _SECTOR = 32  # bytes
@@ -45,6 +45,7 @@ _MARGIN = re.compile(r" ?={5,}(?: ?={5,})* ?")  # of compute-sanitizer's lines
 _FENCE = " ```"  # of Markdown, where the paste of a message ends
 _UNFILLED = re.compile(r" \(\)|[:,] ?$")  # what a group that did not match leaves
 _OTHERWISE = re.compile(r"(?=, or |; |\. )")
+_REPORTED = re.compile(r"[.,;] (?:[Rr]eport it|and report it) to \{project\}(?=$|\.| where the line)[^.]*")
 _CALL = re.compile(r"(?<![\w./])(?:cutlass|cute|T|tl)\.(?!py\b)[A-Za-z]\w+\b")
 _GROUP = re.compile(r"\{(\w+)\}")
 # Words at the end of what is recognised of a sentence that say nothing without the next one.
@@ -113,17 +114,19 @@ def _of_shares(folded: str) -> tuple[str, ...]:
 
 def _of_nsight(folded: str) -> tuple[str, ...]:
     """What the counts come to that Nsight Compute's rules print: the bytes of a sector that are used, the stride that makes such conflicts."""
-    sectors, ways, told = _SECTORS.search(folded), _WAYS.search(folded), list[str]()
+    sectors, told = _SECTORS.search(folded), list[str]()
     if sectors:
         all_, excess = (int(sectors[name].replace(",", "")) for name in ("all", "excess"))
         used = _SECTOR * (all_ - excess) / max(all_, 1)
         told.append(
             f"of each sector of {_SECTOR} B {used:.3g} B are needed: {all_ - excess:,} of the {all_:,} sectors would do"
         )
-    if ways:
-        requests, conflicts, all_ = (int(ways[name]) for name in ("requests", "conflicts", "all"))
+    for ways in _WAYS.finditer(folded):
+        requests, conflicts, all_ = (
+            int(ways[name].replace(",", "")) for name in ("requests", "conflicts", "all")
+        )
         least = max(all_ - conflicts, 1)
-        said = f"without the conflicts {least:,} of the {all_:,} wavefronts remain"
+        said = f"{ways['way']}s: {all_:,} wavefronts for {requests:,} requests, {all_ / max(requests, 1):.2g} each; without the conflicts {least:,} of the {all_:,} wavefronts remain"
         each, rest = divmod(all_, least)
         if least == requests and rest == 0 and each in (2, 4, 8, 16, 32):
             said += f"; where each lane moves a word, at one stride, this is an odd multiple of {each} words ({4 * each} B): a pitch of one word more has no conflict"
@@ -142,7 +145,8 @@ def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None,
     filling.fill(entry, groups, facts, folded)
     if "said" in groups and (entry.general or entry.level == UNKNOWN):
         groups["said"] = _DANGLING.sub("", groups["said"])
-    title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
+    helps = entry.remedy if "project" in groups else _REPORTED.sub("", entry.remedy)
+    title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, helps))
     cause, remedy = whose.outside(entry, folded) or (cause, remedy)
     if entry in tables.DSL:
         cause = _reasoned(refused.reason(folded[match.start() : match.end() + MOST_QUOTED]), cause)
@@ -163,7 +167,7 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
     have = groups.get("have") or groups.get("needed") or groups.get("allocated")
     most = groups.get("most") or groups.get("limit") or groups.get("maximum")
     if have and most:
-        return (devices.excess(int(have, 0), int(most, 0)),)
+        return (devices.excess(int(have, 0), int(most, 0)), *devices.listed(folded))
     if entry.name == "cuda.shared-capacity":
         return devices.sizes(folded[match.start() : match.end() + MOST_QUOTED])
     facts: tuple[str, ...] = ()
@@ -180,7 +184,11 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
                 if entry in tables.DSL
                 else ()
             )
-        facts += context.facts(entry.name, folded, facts) + whose.of_owner(entry, folded)
+        worked = context.facts(entry.name, folded, facts)
+        if worked and entry in tables.CPP:  # the condition in numbers
+            facts = tuple(one for one in facts if not one.startswith("the condition is "))
+        facts = (*worked, *facts) if entry in tables.CPP else (*facts, *worked)
+        facts += whose.of_owner(entry, folded)
     if entry.name == "results-differ":
         facts = (*results.rounding(folded), *facts, *symptoms.layouts(folded))
     if entry.name in _OF_COUNTERS:
@@ -262,7 +270,7 @@ def _of_cpp(folded: str, match: re.Match[str], is_told: bool) -> tuple[str, ...]
     shown = {f"{named['Shape']}:{named['Stride']}"} if {"Shape", "Stride"} <= named.keys() else set[str]()
     told: list[str] = []
     for one in bound:
-        if str(one.layout) not in shown and f"= {one.layout}" not in call:
+        if ":" in str(one.layout) and str(one.layout) not in shown and f"= {one.layout}" not in call:
             shown.add(str(one.layout))
             told.append(f"{one.parameter} = {one.layout}" if one.parameter else str(one.layout))
     return (*here, *told[:_MOST_LAYOUTS])

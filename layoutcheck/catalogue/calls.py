@@ -54,6 +54,9 @@ _TREE = r"(?:[0-9]+|\([0-9_(][0-9_,() ]*\))"
 _JOINED = re.compile(
     rf"(?P<left>{_TREE}:{_TREE}) ?(?: o |∘) ?(?P<right>{_TREE}:{_TREE})".replace("[0-9]+|", "_?[0-9]+|")
 )
+_SPOKEN = re.compile(
+    rf"(?i)\b(?P<name>{'|'.join(_READ).replace('_', '[_ ]')}) of (?P<first>{_TREE}(?::{_TREE})?)(?: (?:with|and|by|in|over) (?P<second>{_TREE}(?::{_TREE})?))?"
+)  # "composition of A with B"
 
 
 def facts(text: str, made: Made) -> list[str]:
@@ -63,13 +66,16 @@ def facts(text: str, made: Made) -> list[str]:
 
 def stand_in(text: str) -> bool:
     """Whether a text has a call, or layouts that are composed."""
-    return bool(CALL.search(text) or _JOINED.search(text))
+    return bool(CALL.search(text) or _JOINED.search(text) or _SPOKEN.search(text))
 
 
 def _evaluated(text: str, made: Made) -> Iterator[str]:
     older = _OLDER if _REFUSES.search(text) else ""
     for joined in _JOINED.finditer(text):
         yield from _applied("composition", (joined["left"], joined["right"]), made, older)
+    for spoken in _SPOKEN.finditer(text):
+        name = spoken["name"].lower().replace(" ", "_")
+        yield from _applied(name, [one for one in (spoken["first"], spoken["second"]) if one], made, older)
     for found in CALL.finditer(text):
         try:
             given = split(text[found.end() + 1 : closing(text, found.end(), found.end() + _LONGEST) - 1])

@@ -14,7 +14,15 @@ _COMPOSITION = re.compile(
     r"composition_impl\([^\[]{0,400}\[with LShape=(?P<shape>.{1,600}?), LStride=(?P<stride>.{1,600}?), RShape=(?P<by>.{1,200}?), RStride=(?P<step>.{1,200}?)\]"
 )
 _TILE_TO_SHAPE = re.compile(
-    r"tile_to_shape\([^\[]{0,400}\[with .{0,200}?\bLayout<(?P<shape>(?:cute::)?tuple<.{1,200}?>), (?P<stride>(?:cute::)?tuple<.{1,200}?>)>(?:,|, )? ?TrgShape=(?P<target>.{1,200}?)(?:, \w+=|\])"
+    r"tile_to_shape\([^\[]{0,400}\[with .{0,200}?(?:\bLayout<|\bShape=)(?P<shape>(?:cute::)?tuple<.{1,200}?>), (?:Stride=)?(?P<stride>(?:cute::)?tuple<.{1,200}?>)>?(?:,|, )? ?TrgShape=(?P<target>.{1,200}?)(?:, \w+=|\])"
+)
+_ALLOCATED = re.compile(r"(?i)\b(?P<bytes>[0-9][0-9,]{3,8}) (?:bytes|B) (?:of )?(?:dynamic )?shared memory")
+_BASE = re.compile(r"(?i)\bbase(?: address)?(?: is| of| at|[ :=]){1,3}(0x[0-9a-f]+)")
+_AT_SHARED = re.compile(
+    r"Invalid __shared__ \S+ of size (?P<size>[0-9]+).{0,600}?(?P<address>0x[0-9a-f]+) is out of bounds"
+)
+_RACED = re.compile(
+    r"\b(?P<way>Write|Read) access at (?:(?! access at ).){1,600}? in (?P<place>\S{1,200}:[0-9]+)(?: \[(?P<count>[0-9]+) hazards?\])?"
 )
 _TILE_N = re.compile(r"(?i)\b(?:tile_?n|bn|block_?n)\b ?[=:] ?(?P<n>[0-9]{1,6})\b")
 _REFUSED = re.compile(
@@ -106,6 +114,8 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
             *distance(folded),
             *misaligned(folded),
             *threads(folded),
+            *raced(folded),
+            *overrun(folded),
             *(
                 ()
                 if name not in devices.INVALID
@@ -117,6 +127,43 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
     if name.startswith("cpp."):
         return (*_composed(folded), *_tiled(folded), *(_vector(folded, known) if name in _VECTOR else ()))
     return ()
+
+
+def overrun(folded: str) -> tuple[str, ...]:
+    """Where a shared address lies beside the end of the block's memory, in a text that names its bytes, its base and the access."""
+    size, base, at = _ALLOCATED.search(folded), _BASE.search(folded), _AT_SHARED.search(folded)
+    if not (size and base and at):
+        return ()
+    end = int(base[1], 16) + int(size[1].replace(",", ""))
+    address, count = int(at["address"], 16), int(at["size"])
+    past = address + count - end
+    return (
+        f"the block's shared memory ends at {end:#x}: {count} B at {address:#x} end at {address + count:#x}, "
+        + (
+            f"{past} B behind it; the {count // 4} B of one warp of four end at {address + count // 4:#x}"
+            + ", inside" * (address + count // 4 <= end)
+            if past > 0
+            else "inside"
+        ),
+    )
+
+
+def raced(folded: str) -> tuple[str, ...]:
+    """The lines of the accesses of which racecheck says that they race, with its counts."""
+    every = [(one["way"].lower(), one["place"], one["count"]) for one in _RACED.finditer(folded)]
+    if len({way for way, *_ in every}) < 2 and len(every) < 2:
+        return ()
+    (way, place, _), *others = dict.fromkeys(every)
+    said = ", ".join(
+        f"the {other} at {at}" + (f" ({count} hazards)" if count else "") for other, at, count in others
+    )
+    tile = (
+        " All are made through a thread_block_tile of one warp: its sync(), or __syncwarp(), is enough."
+        * ("thread_block_tile<" in folded)
+    )
+    return (
+        f"the {way} at {place} races with {said}: a barrier is needed between them in the order of the program, and in a loop on the way back as well (a read before the next write).{tile}",
+    )
 
 
 def refusals(folded: str) -> tuple[str, ...]:

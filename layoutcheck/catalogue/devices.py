@@ -43,6 +43,12 @@ _SHARED = re.compile(
 )
 _DEFAULT_SHARED = 48 * 1024  # of a block, before it opts in to more [CUDA C++ Programming Guide]
 _OPT_IN = re.compile(r"(?i)opt-?in\)?[^\n]{0,30}?(?P<bytes>[0-9]{5,6})\b")
+_ARCHES = re.compile(
+    r"(?i)ARCH(?:ITECTURES?|S|_LIST)?[=:] ?[\"']?((?:[0-9]{1,2}\.?[0-9][;, ]){1,12}[0-9]{1,2}\.?[0-9])\b"
+)
+_MOST_ASKED = re.compile(
+    r"(?i)\b(?:what|how much|how many|which)\b[^.?]{0,40}\b(?:max\w*|most|limit|shared|smem)\b[^?]*\?"
+)
 _SIZE = re.compile(r"(?<![\w.])[0-9]{5,6}(?![\w.])")
 _LEAST_SHARED = 16 * 1024  # that any GPU of CUDA gives a block
 
@@ -55,6 +61,36 @@ def excess(asked: int, allowed: int) -> str:
         of = "48 KiB is what a block has without opting in to more (cudaFuncAttributeMaxDynamicSharedMemorySize)"
     return f"{asked:,} B are asked for, {allowed:,} B allowed: {asked - allowed:,} B too many" + (
         f"; {of}" if of else ""
+    )
+
+
+def listed(folded: str) -> tuple[str, ...]:
+    """The shared memory of a block by each target that the text builds for, where it is not the same."""
+    found = _ARCHES.search(folded)
+    names = [int(one.replace(".", "")) for one in re.findall(r"[0-9]+\.?[0-9]", found[1])] if found else []
+    rooms = {one: arch.most_shared(one) or _DEFAULT_SHARED for one in names}
+    if len(set(rooms.values())) < 2:
+        return ()
+    return (
+        f"a block has at most {', '.join(f'{room / 1024:g} KiB on sm_{one}' for one, room in rooms.items())}: where it is 48 KiB nothing raises it, and only a smaller tile fits",
+    )
+
+
+def rooms(folded: str) -> tuple[str, ...]:
+    """The shared memory that a block of each GPU has which a question about it names."""
+    if not (_OF_SHARED.search(folded) and _MOST_ASKED.search(folded)):
+        return ()
+    known = {name: arch.called(name) for name in _DEVICE.findall(folded)}
+    each = {name: arch.parse_arch(named) for name, named in known.items() if named}
+    told = (
+        f"{name} (sm_{one.number}) {arch.most_shared(one.number):,} B ({arch.most_shared(one.number) >> 10} KiB)"
+        for name, one in each.items()
+    )
+    said = ", ".join(told)
+    return (
+        (f"a block has at most: {said}; above 48 KiB only with cudaFuncAttributeMaxDynamicSharedMemorySize",)
+        if said
+        else ()
     )
 
 
@@ -87,7 +123,7 @@ def _gpu(folded: str) -> tuple[int, str]:
     found = _CAPABILITY.search(folded)
     if found:
         number = found["number"] or found["said"] or found["major"] + found["minor"]
-        return int(number), found[0]
+        return int(number), found[0].strip("( )")
     for name in _DEVICE.findall(folded):
         known = arch.called(name)
         if known or name in _OLDER:
@@ -152,7 +188,8 @@ def shared(name: str, folded: str) -> tuple[str, ...]:
             f"{asked:,} B of dynamic shared memory are above {_DEFAULT_SHARED:,}, which a block has without asking: before the launch the kernel's attribute cudaFuncAttributeMaxDynamicSharedMemorySize is set "
             "(CuPy: kernel.max_dynamic_shared_size_bytes)",
         )
-    return (f"the GPU is sm_{gpu} ({said}): a block has at most {most:,} B of shared memory",) if most else ()
+    name = f"sm_{gpu}" if said.endswith(f"{gpu}") else f"sm_{gpu} ({said})"
+    return (f"the GPU is {name}: a block has at most {most:,} B of shared memory",) if most else ()
 
 
 def refused(folded: str) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ from layoutcheck.catalogue import (
     demands,
     devices,
     dsl_names,
-    folding,
     guards,
     installed,
+    machines,
     origin,
     owners,
     ptx_words,
@@ -32,6 +32,7 @@ from layoutcheck.catalogue import (
 )
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 from layoutcheck.catalogue.rows import SENTENCES
+from layoutcheck.machine import arch
 
 Groups = dict[str, str]
 _METHOD = re.compile(r"the installed DSL has [A-Z]\w*\.\w+\(")
@@ -73,8 +74,7 @@ def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> N
         groups["cause"] = refused.cause(groups.get("said", ""), groups.get("op", ""))
     if "code" in groups and "{fix}" in entry.remedy:
         groups["fix"] = (groups.get("fix") or fix(groups["code"])).rstrip(". ")
-    if "{project}" in entry.remedy:
-        named = _project(entry, folded)
+    if "{project}" in entry.remedy and (named := _project(entry, folded)).project:
         groups["project"] = named.project
         if "tool" in groups and named.name:
             groups["tool"] = named.name
@@ -133,6 +133,29 @@ def _of_vectors(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
 
 def _of_ptx(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     return _told(*ptx_words.meaning(groups.get("said") or groups.get("alone") or groups.get("bare") or ""))
+
+
+def _of_target(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Of an instruction that the target lacks: whether its form with the suffix a has it."""
+    named = groups.get("arch", "").rstrip("af")
+    found = machines.needed(groups["what"])
+    if found is None or not named:
+        return _told(
+            "The instruction belongs to another architecture, or to the accelerated form of this one: wgmma exists for sm_90a only; tcgen05 for sm_100a, sm_101a, sm_103a and sm_110a; block-scaled mma.sync for sm_120a and sm_121a; setmaxnreg and tensormap.replace for sm_90a and the forms with a of later ones (PTX ISA, target notes of each instruction).",
+            "If the GPU's family has it, name the target with its suffix a (CUTE_DSL_ARCH, or -gencode arch=compute_120a,code=sm_120a). Else leave the file out of this target's build: one kernel source serves one family",
+        )
+    target = arch.parse_arch(named)
+    cause = machines.lacks(target, *found)
+    if arch.has(arch.Arch(target.number, "a"), found[1]):
+        plain = target.number
+        return _told(
+            f"{cause} (PTX ISA, its target notes).",
+            f"Name the target {target}a: CUTE_DSL_ARCH={target}a, -gencode arch=compute_{plain}a,code=sm_{plain}a",
+        )
+    return _told(
+        f"{cause}; no suffix of {target} changes that (PTX ISA, its target notes).",
+        f"Leave the file out of the build for {target}, and on such a GPU take a kernel that is written for it (mma.sync runs on all from sm_80 on)",
+    )
 
 
 def _of_tensor_map(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
@@ -264,6 +287,7 @@ WAYS: dict[str, Callable[[Groups, tuple[str, ...], str], Groups]] = {
     "companion": _of_companion,
     "vectors": _of_vectors,
     "ptx": _of_ptx,
+    "target": _of_target,
     "tensor map": _of_tensor_map,
     "file": _of_file,
     "template": _of_template,
@@ -323,7 +347,7 @@ def _project(entry: Known, folded: str) -> owners.Owner:
         return owner._replace(project=found.project)
     whose = "the project that is built" if built else "the project whose command prints it"
     if entry in tables.SYMPTOMS and entry.level != ELSEWHERE:
-        whose = "the project whose kernel it is"
-        if folding.OF_CPP.search(folded):
-            whose += ", NVIDIA/cutlass where the DSL or CUTLASS' own code is at fault"
+        whose = "NVIDIA/cutlass" * (
+            entry.name == "symptom.compiler"
+        )  # of the others the kernel may be the reader's own
     return owners.Owner("", whose)

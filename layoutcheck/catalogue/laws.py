@@ -46,6 +46,7 @@ _KINDS = {
     "slow": ("symptom.slow", "symptom.conflicts", "symptom.spills"),
     "build": ("symptom.compiler", "symptom.resources"),
 }
+_GPU = re.compile(r" (?:hopper|ampere|volta|turing|ada|[a-z]?[0-9]{2,4}|sm ?[0-9]+) ?$")
 _EVERYDAY = frozenset(words_of(
     "a c d p s v both only does example max bug state target error kernel with failed not 0 for file "
     "runtime assert call type tensor python size tile value memory function shared block work shape "
@@ -190,9 +191,12 @@ def _found(text: str, symptom: str, fewest: float = _FEWEST) -> list[tuple[Law, 
             own = [
                 one for one in law.nouns if _NOUNS[one] == 1 and one not in _EVERYDAY and one in said.words
             ]
-            if details >= _DETAILED or len(own) >= _FEWEST_WORDS:  # which no other law is about
+            of_gpus = all(map(_GPU.search, law.nouns))  # which any text may name
+            if details >= _DETAILED or (
+                len(own) >= _FEWEST_WORDS and not of_gpus
+            ):  # which no other law is about
                 detailed[law] = fit
-            if nouns >= _NAMED:
+            if nouns >= _NAMED and not of_gpus:
                 named[law] = fit
     return _best(detailed, fewest) or _best(named, fewest)
 

@@ -12,6 +12,9 @@ from layoutcheck.machine.arch import BLACKWELL_FORMS, GUARDS, Arch, Needs, has, 
 # Where an instruction exists: the atoms' own, and what CUTLASS guards [PTX ISA, target notes].
 _INSTRUCTIONS: tuple[tuple[str, re.Pattern[str], Needs], ...] = (
     ("wgmma", re.compile(r"(?i)\bwgmma\b"), GUARDS["MMA_SM90A"]),
+    ("block-scaled mma.sync", re.compile(r"(?i)\bmma with block[ _]scale"), Needs(Arch(120, "a"), (12,))),
+    ("block-scaled MMA", re.compile(r"(?i)block[ _]scale|\.?kind::mxf|scale_vec"), BLACKWELL_FORMS),
+    ("setmaxnreg", re.compile(r"(?i)\bsetmaxnreg\b"), Needs(Arch(90, "a"))),
     ("tcgen05", re.compile(r"(?i)\b(?:tcgen05|umma)\b"), GUARDS["TCGEN05"]),
     ("cp.async.bulk", re.compile(r"(?i)\bcp\.async\.bulk\b"), Needs(Arch(90))),
     ("stmatrix", re.compile(r"(?i)\bstmatrix\b"), Needs(Arch(90))),
@@ -24,6 +27,8 @@ _TARGET = re.compile(r"\b(?:sm|compute)_(?P<number>[0-9]{2,3}[af]?)\b(?!/)")  # 
 _FAILS = re.compile(
     r"(?i)\bfail|\berror|\billegal|\bunsupported|not supported|\bunavailable|not available|\binvalid|\bcannot|n't (?:work|compile|run|assemble)|\brefus|\breject"
 )
+_TOLD_BYTES = re.compile(r"\bmbarrier_init_tx_bytes\(")
+_INITIALISED = re.compile(r"\bmbarrier_init(?:_arrive_cnt)?\(")
 _LAUNCH = re.compile(r"(?i)too many resources|LaunchOutOfResources|LAUNCH_OUT_OF_RESOURCES")
 _USED = re.compile(
     r"(?i)\b(?P<count>[0-9]{2,3}) registers\b(?! per block)|\bregisters per thread\W{1,3}(?P<each>[0-9]{2,3})\b"
@@ -35,8 +40,19 @@ _BLOCK = re.compile(
 
 def told(folded: str) -> tuple[str, ...]:
     """What the machine's own limits decide of the numbers in a text."""
-    every = (targets, _launched)
+    every = (targets, _launched, _uninitialised)
     return tuple(fact for one in every for fact in one(folded))
+
+
+def needed(said: str) -> tuple[str, Needs] | None:
+    """The instruction that a message names, and where it exists; None where it is not known."""
+    return next(((name, need) for name, words, need in _INSTRUCTIONS if words.search(said)), None)
+
+
+def _uninitialised(folded: str) -> Iterator[str]:
+    """That a barrier is told bytes by a call that only sounds as if it initialised it."""
+    if _TOLD_BYTES.search(folded) and not _INITIALISED.search(folded):
+        yield "mbarrier_init_tx_bytes does not initialise a barrier: it arrives, and expects bytes, on one that nothing has initialised; one thread calls mbarrier_init(bar, count) first, then come mbarrier_init_fence() and a barrier of the block (NVIDIA/cutlass#2364)"
 
 
 def targets(folded: str) -> Iterator[str]:
@@ -51,14 +67,14 @@ def targets(folded: str) -> Iterator[str]:
         return
     for name, words, need in _INSTRUCTIONS:
         if words.search(said) and not has(target, need):
-            first = f"{need.first}"
-            only = (
-                f", and only in the families {', '.join(f'sm_{one}x' for one in need.families)}"
-                if need.families
-                else ""
-            )
-            yield f"{target} has no {name}: it begins with the target {first}{only}"
+            yield lacks(target, name, need)
             return
+
+
+def lacks(target: Arch, name: str, need: Needs) -> str:
+    """That a target has no such instruction, and where it begins."""
+    families = f", and only in the families {', '.join(f'sm_{one}x' for one in need.families)}"
+    return f"{target} has no {name}: it begins with the target {need.first}{families * bool(need.families)}"
 
 
 def _launched(folded: str) -> Iterator[str]:

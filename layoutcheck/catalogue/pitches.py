@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from layoutcheck.algebra.modes import leaves
+from layoutcheck.catalogue import symptoms, tiles
 from layoutcheck.catalogue.figures import TYPES, VECTOR, of_tma, sentences
 
 _NAMES = "|".join(sorted((*TYPES, "float", "byte"), key=len, reverse=True))
@@ -26,8 +28,9 @@ _EXTENT = re.compile(
 _OF_VECTORS = re.compile(
     r"(?i)vectori|\bvectors?\b|向量|\balign|num_bits_per_copy|128[- ]?bit|16[- ]?bytes?\b|\bLDG|ld\.global|misalign|coalesc|\b(?:ld|st)matrix|\bLDSM\b|\buint128|\bfloat4\b|\bcp\.async"
 )
+_TENSOR = re.compile(r"\bgmem_ptr\[(?P<bits>[0-9]{1,3})b\]\([^()]{0,40}\) o ")
 _OF_MAPS = re.compile(
-    r"(?i)descriptor|tensor ?map|INVALID_VALUE|invalid (?:value|argument)|misalign|illegal|cuTensorMap"
+    r"(?i)make_tma_copy|descriptor|tensor ?map|INVALID_VALUE|invalid (?:value|argument)|misalign|illegal|cuTensorMap"
 )
 _MISALIGNED = re.compile(r"(?i)\bmis-?align")
 _PADDED = re.compile(r"(?i)\bpadded\b|\bF\.pad\b")
@@ -59,6 +62,12 @@ def _read(folded: str) -> Iterator[Pitch]:
         if found:
             count, typed = found["count"], found["type"]
             yield Pitch(f"a pitch of {count} {typed}", int(count), _bits(typed))
+    if mapped:
+        yield from (
+            Pitch(f"a row of {one.said.rpartition(' ')[2]} x {one.columns}", one.columns, one.bits)
+            for one in tiles.by_rows(folded)
+        )
+        yield from _printed(folded)
     types = {one["type"] or one["bits"] for one in _TYPED.finditer(folded)}
     kinds = {_bits(one) for one in types}
     bits = kinds.pop() if len(kinds) == 1 else 0
@@ -68,6 +77,19 @@ def _read(folded: str) -> Iterator[Pitch]:
     ):
         if bits or one["name"] != "M":
             yield Pitch(f"{one[0].strip('-')}{named}", int(one["count"] or one["columns"]), bits)
+
+
+def _printed(folded: str) -> Iterator[Pitch]:
+    """The strides of each tensor in global memory that a text prints with the bits of its elements."""
+    tensors = {one.end(): int(one["bits"]) for one in _TENSOR.finditer(folded)}
+    for start, text, layout in symptoms.placed(folded) if tensors else ():
+        for mode in leaves(layout) if layout is not None and start in tensors else ():
+            if isinstance(mode.stride, int) and mode.stride > 1 and mode.extent != 1:
+                yield Pitch(
+                    f"the stride {mode.stride} of {text} in elements of {tensors[start]} bits",
+                    mode.stride,
+                    tensors[start],
+                )
 
 
 def _bits(typed: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from layoutcheck.catalogue import devices
+from layoutcheck.catalogue import devices, tiles
 from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.machine import arch
 
@@ -13,16 +13,15 @@ _TYPE = re.compile(rf"(?i)\b(?:{'|'.join(TYPES)})")
 _GEMM = re.compile(
     r"\b(?P<m>64|128|192|256) ?[x×,] ?(?P<n>8|16|32|64|96|128|160|192|224|256) ?[x×,] ?(?P<k>16|32|64|128|256)\b"
 )
-_STAGES = re.compile(r"(?i)\b(?:num_?|k)?stages? ?[=:]? ?([0-9]{1,2})\b|\b([0-9]{1,2})[- ]stages?\b")
+_STAGES = re.compile(
+    r"(?i)\b(?:num_?|k)?stages? ?[=:]? ?([0-9]{1,2})\b|\b([0-9]{1,2})[- ]stages?\b|\b(?P<one>one|single)[- ]stage\b"
+)
 _HOW_MANY = re.compile(
     r"(?i)\b(?:how many|max\w*|most|the number of)\b[^.?;]{0,40}\bstages?\b|\bstages?\b[^.?;]{0,40}\b(?:fit|possible|maximum|at most)\b"
 )
 _GENERATION = re.compile(r"\b(?:Ampere|Ada|Hopper|Blackwell)\b")
 _OF = {"Ampere": (80, 86), "Ada": (89,), "Hopper": (90,), "Blackwell": (100, 120)}
-_TILE = re.compile(
-    rf"(?i)(?P<role>\b(?:epilogue|output|accumulator)\b[^()0-9]{{0,20}})?\(? ?(?P<rows>[0-9]{{2,4}}) ?[,x×] ?(?P<columns>[0-9]{{2,4}}) ?\)?(?P<more> ?(?:and|\+|,) ?\(?[0-9]{{2,4}} ?[,x×] ?[0-9]{{2,4}}\)?)* ?(?:of )?(?P<type>{'|'.join(TYPES)})\b"
-)
-_EXTENTS = re.compile(r"(?P<rows>[0-9]{2,4}) ?[,x×] ?(?P<columns>[0-9]{2,4})")
+_ONCE = re.compile(r"(?i)\b(?:epilogue|output|accumulator)\b[^()0-9]{0,20}\(?$")
 _OF_TILES = re.compile(r"(?i)\btiles?\b|smem|shared[ _]mem|\bstages of\b")
 _PROBLEM = re.compile(
     r"(?i)\b(?:problem|matri\w+|matmul|gemm|global|gmem|inputs?|shapes?|sizes?)\b[^.;()]{0,20}$"
@@ -37,7 +36,7 @@ def told(folded: str) -> tuple[str, ...]:
 
 def _named(folded: str) -> set[int]:
     """The numbers of stages that a text names."""
-    return {int(one[1] or one[2]) for one in _STAGES.finditer(folded)}
+    return {1 if one["one"] else int(one[1] or one[2]) for one in _STAGES.finditer(folded)}
 
 
 def _of_gemm(folded: str) -> Iterator[str]:
@@ -72,20 +71,32 @@ def _rooms(numbers: list[int] | tuple[int, ...]) -> list[tuple[int, str]]:
 
 
 def _of_tiles(folded: str) -> Iterator[str]:
-    """That the tiles of a text, times its stages, are more than the GPU that it names has in a block."""
+    """That the tiles of a text, times its stages, are more than the GPU that it names has in a block; which half of one fits."""
     most, stages = devices.room(folded), _named(folded)
-    tiles = list(_TILE.finditer(folded))
-    if not (most and tiles and _OF_TILES.search(folded)) or len(stages) != 1 or min(stages) < 2:
+    every = tiles.find(folded)
+    if not (most and every and _OF_TILES.search(folded)) or len(stages) != 1:
         return
-    (count,) = stages
-    terms, total = [], 0
-    for tile in tiles:
-        elements = [int(one["rows"]) * int(one["columns"]) for one in _EXTENTS.finditer(tile[0])]
-        each = sum(elements) * TYPES[tile["type"].lower()] // 8
-        if each > most or _PROBLEM.search(folded, max(0, tile.start() - _NEAR), tile.start()):
+    (count,), taken, terms, at = stages, list[int](), list[str](), 0
+    for tile in every:
+        at = folded.index(tile.said, at)
+        if tile.bytes > most or _PROBLEM.search(folded, max(0, at - _NEAR), at):
             return  # the extents of a problem
-        times = 1 if tile["role"] else count
-        total += each * times
-        terms.append(f"{times} x {each:,}" if times > 1 else f"{each:,}")
-    if total > most:
-        yield f"the tiles of the text take {' + '.join(terms)} = {total:,} B of shared memory, above the {most:,} B of a block"
+        times = 1 if _ONCE.search(folded, max(0, at - _NEAR), at) else count
+        taken.append(tile.bytes * times)
+        terms.append(f"{times} x {tile.bytes:,}" if times > 1 else f"{tile.bytes:,}")
+    total = sum(taken)
+    if total <= most:
+        return
+    halves = (
+        (one, total - bytes_ // 2)
+        for one, bytes_ in zip(every, taken, strict=True)
+        if total - bytes_ // 2 <= most
+    )
+    fits = next(
+        (
+            f": with {one.rows // 2} rows in place of the {one.rows} of {one.said} it is {left:,} B, which fits"
+            for one, left in sorted(halves, key=lambda half: half[0].rows)
+        ),
+        "; take smaller tiles or fewer stages",
+    )
+    yield f"the tiles of the text take {' + '.join(terms)} = {total:,} B of shared memory, {total - most:,} above the {most:,} B of a block{fits}"

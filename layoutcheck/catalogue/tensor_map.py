@@ -20,6 +20,7 @@ _FORMATS = (
 )  # fmt: skip
 _SWIZZLES = ("none", "32B", "64B", "128B", "128B_ATOM_32B")
 
+_NO_ADDRESS = "gmem_address is 0: the tensor was not allocated, or its pointer is void; pass a pointer that is a multiple of 16 B, and make no map for an operand that is not there"
 _NUMBERS = r"\(([0-9,\s]+)\)"
 _DUMP = re.compile(
     r"TMA Desc Addr:.{0,60}?format\s+(?P<format>[0-9]+).{0,40}?dim\s+(?P<rank>[0-9]+)\s+gmem_address\s+(?P<address>0x[0-9a-f]+|[0-9]+)"
@@ -56,8 +57,13 @@ def faults(text: str) -> list[str] | None:
         map_ = Descriptor(_FORMATS[code], dims, strides[1:], box, _SWIZZLES[swizzle], base, steps)
     except InputError:
         return None
-    out = [] if base else ["gmem_address is 0: the tensor was not allocated, or its pointer is void"]
-    return out + [_told(bad) for bad in violations(map_)]
+    told = [_told(bad) for bad in violations(map_)]
+    if 0 in dims:
+        return [
+            f"{told[0]}: the tensor is empty{' (address 0)' * (not base)}; make no map, and launch nothing, where a count is 0",
+            *told[1:],
+        ]
+    return [] if base and not told else told if base else [_NO_ADDRESS, *told]
 
 
 def extents(text: str) -> list[str]:

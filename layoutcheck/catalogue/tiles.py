@@ -8,9 +8,10 @@ from typing import NamedTuple
 from layoutcheck.algebra import Layout
 from layoutcheck.catalogue.figures import TYPES
 
+_EXTENTS, _TYPED = r"[0-9]{1,4} ?[x×,] ?[0-9]{1,4}\)?", rf"(?:of |in )?({'|'.join(TYPES)})\b"
 _TILE = re.compile(
-    rf"(?i)(?<![\w.x×])(?P<rows>[0-9]{{1,4}}) ?[x×,] ?(?P<columns>[0-9]{{1,4}})\)? ?(?:of |in )?(?P<type>{'|'.join(TYPES)})\b"
-)
+    rf"(?i)(?<![\w.x×])(?P<rows>[0-9]{{1,4}}) ?[x×,] ?(?P<columns>[0-9]{{1,4}})\)?(?: ?{_TYPED}|(?=(?:,? and | ?\+ ?)\(?{_EXTENTS} ?{_TYPED}))"
+)  # of several the last alone may have the type
 _EACH = re.compile(r"(?P<names>\w+(?:, \w+)*,? and \w+) (?:are|have|take)(?: each)? \(?$")
 _COLUMNS = re.compile(r"(?i)\b(?:col(?:umn)?|MN?)[- ]?major\b")
 _NEAR = 60  # characters before a tile that say of how many it is
@@ -41,8 +42,9 @@ def find(folded: str) -> list[Tile]:
     found = []
     for one in _TILE.finditer(folded):
         named = _EACH.search(folded, max(0, one.start() - _NEAR), one.start())
-        count = len(re.split(r",? and |, ", named["names"])) if named else 1
-        rows, columns, bits = int(one["rows"]), int(one["columns"]), TYPES[one["type"].lower()]
+        names = re.split(r",? and |, ", named["names"]) if named else []
+        count = max(1, sum(1 for name in names if name.lower() not in TYPES))
+        rows, columns, bits = int(one["rows"]), int(one["columns"]), TYPES[(one[3] or one[4]).lower()]
         found.append(Tile(one[0].strip(), rows, columns, bits, count))
     return found
 

@@ -76,8 +76,8 @@ def for_builder(entry: Known, remedy: str, folded: str) -> str:
         return remedy
     if owners.compiles(owner):
         return (
-            f"{owner.name} writes such code, and its templates are part of it: take operand types, shapes and an architecture that its examples use, or a newer release, "
-            f"and report what stays to {owner.project}. Where you change its templates: {remedy}"
+            f"{remedy}. Where {owner.name} wrote the code, take operand types, shapes and an architecture that its examples use, or a newer release, "
+            f"and report what stays to {owner.project}"
         )
     return (
         f"Where you only build {owner.name}, change no layout: take the CUDA toolkit and the CUTLASS that this commit of it names, in a clean checkout "
@@ -182,7 +182,7 @@ def of_owner(entry: Known, folded: str) -> tuple[str, ...]:
     owner = where.maker
     if entry in tables.CPP and owner:
         pins = "CUTLASS and CUDA" if OF_CPP.search(folded) else "CUDA"
-        return (f"the code is {owner.name}'s: it goes with the {pins} that {owner.project} names",)
+        return (f"the code is {owner.name}'s: it is built with the {pins} that {owner.project} names",)
     if entry.name.startswith(("cuda.", "driver.")) and owner:
         return (
             f"{owner.name} stands behind the call ({where.evidence}): if the kernel is its own, {owner.project} takes the report",
@@ -194,7 +194,8 @@ def of_owner(entry: Known, folded: str) -> tuple[str, ...]:
         return (
             f"{closed[0]} is a kernel of NVIDIA's own libraries, whose code is closed: nothing in it is yours to mend; look at what your own kernels do, and report the hazard to NVIDIA if results are wrong",
         )
-    read = _AT_FILE.search(folded) if entry.name.startswith("sanitizer.") else None
+    of_user = entry.name.startswith("sanitizer.") and entry.name != "sanitizer.of-tensor-core"
+    read = _AT_FILE.search(folded) if of_user else None
     library = read and owners.of_path(read["file"])
     if read and library:
         return (

@@ -14,10 +14,11 @@ from layoutcheck.catalogue import answers, ptx_words
 
 SAYS = [
     ("Unexpected number of arguments specified for mma with shape '.m8'", "another number of operands"),
-    ("Argument 2 of instruction 'cp.async': value '3' out of range", "in the range"),
+    ("Argument 2 of instruction 'cp.async': value '3' out of range", "constant that the message names"),
     ("Illegal state space for address operand 'a' with instruction 'mbarrier.init'", "another state space"),
     ("Instruction 'mad' requires '.f32' type", 'the constraint gives the register\'s type: "h" 16 bits'),
     ("Modifier '.multicast' cannot be combined with modifier '.reduce'", "excludes another"),
+    ("Argument 2 of instruction 'cp.async': unexpected value '8', expected to be 16", "SM80_CP_ASYNC_CACHEALWAYS"),
     ("Duplicate definition of label 'LAB_WAIT'", "between braces"),
     ("Not a name of any known instruction: 'tcgen05.frob'", "does not have"),
     ("Argument vector size mismatch for instruction 'ldmatrix'", "registers in braces"),

@@ -3,7 +3,7 @@
 
 import pytest
 
-from layoutcheck.catalogue import context, machines, pitches, snippets, stages
+from layoutcheck.catalogue import context, machines, pitches, snippets, stages, tiles
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from layoutcheck.catalogue import context, machines, pitches, snippets, stages
     [
         (
             "3 stages of (128,64) and (256,64) bf16 plus epilogue (128,256) float32 on H100",
-            "3 x 49,152 + 131,072 = 278,528 B",
+            "3 x 16,384 + 3 x 32,768 + 131,072 = 278,528 B",
         ),
         (
             "5-stage pipeline of 128x128 fp16 tiles and 128x128 fp16 tiles on sm_90",
@@ -22,7 +22,7 @@ from layoutcheck.catalogue import context, machines, pitches, snippets, stages
 def test_tiles_times_stages_that_do_not_fit(text: str, bytes_: str) -> None:
     (said,) = stages.told(text)
     assert bytes_ in said
-    assert "above the 232,448 B" in said
+    assert f"{int(bytes_[-9:-2].replace(',', '')) - 232448:,} above the 232,448 B" in said
 
 
 @pytest.mark.parametrize(
@@ -125,3 +125,27 @@ def test_registers_of_a_launch_that_is_refused(text: str, told: str) -> None:
 )  # fmt: skip
 def test_the_threads_that_a_tool_names(text: str, told: str) -> None:
     assert [one[: len(told)] for one in context.threads(text)] == [told] * bool(told)
+
+
+def test_tiles_of_names_that_share_extents_are_each_counted() -> None:
+    text = (
+        "On sm_89 sQ is 128x256 bf16, sK and sV are each 64x256 bf16, one stage; it fails on this tile config"
+    )
+    assert tiles.summed(tiles.find(text)) == "65,536 (128x256 bf16) + 65,536 (2 x 64x256 bf16) = 131,072 B"
+    (said,) = stages.told(text)
+    assert (
+        "29,696 above the 101,376 B" in said
+        and "32 rows in place of the 64 of 64x256 bf16 it is 98,304 B" in said
+    )
+    assert stages.told(text.replace("64x256", "32x256")) == ()
+
+
+@pytest.mark.parametrize(("columns", "padded"), [(770, 776), (776, 0)])
+def test_rows_of_a_matrix_for_a_tensor_map(columns: int, padded: int) -> None:
+    text = (
+        f"My matrix is 4096 x {columns} bf16 row major: cuTensorMapEncodeTiled for TMA fails, INVALID_VALUE"
+    )
+    found = pitches.told(text)
+    assert [one.endswith(f"fits is {padded}") for one in found] == [True] * bool(padded)
+    printed = pitches.told(f"make_tma_copy fails: gmem_ptr[16b](0x7f) o (128,4):({4 if padded else 8},_1)")
+    assert [one.startswith("the stride 4 of (128,4):(4,1)") for one in printed] == [True] * bool(padded)

@@ -97,3 +97,52 @@ _SEGFAULT = "The {code} generates SegFault during compilation, and returns fine 
 )
 def test_a_crash_is_of_the_compiler_whose_code_the_text_has(code: str, entry: str) -> None:
     assert answers(_SEGFAULT.format(code=code))[0].entry.name == entry
+
+
+_OPERAND = "========= Invalid __shared__ ? of size 2048 bytes\n=========     at 0x2570 in k.py:223:kernel\n=========     by thread (224,0,0) in block (4,0,0)\n=========     Address {} is out of bounds\nIt is wgmma.mma_async.m64n256k16, 114688 bytes of shared memory are allocated and the base address is 0x400."
+
+
+@pytest.mark.parametrize(
+    ("before", "address", "entry", "part"),
+    [
+        ("The results are right.", "0x1bc20", "sanitizer.of-tensor-core", "end at 0x1c420, 32 B behind it; the 512 B of one warp of four end at 0x1be20, inside"),
+        ("The results are right.", "0x1c300", "sanitizer.of-tensor-core", "the 512 B of one warp of four end at 0x1c500"),
+        ("The results are wrong.", "0x1bc20", "sanitizer.out-of-bounds", "ends at 0x1c400"),
+    ],
+)  # fmt: skip
+def test_a_report_on_an_operand_is_false_only_beside_right_results(
+    before: str, address: str, entry: str, part: str
+) -> None:
+    (answer, *_) = answers(f"{before}\n{_OPERAND.format(address)}")
+    assert answer.entry.name == entry
+    assert any(part in fact for fact in answer.facts)
+    assert ("known false report" in answer.title) == (entry == "sanitizer.of-tensor-core")
+
+
+def test_accesses_that_race_are_named_with_their_counts() -> None:
+    race = "========= Error: Race reported between Write access at k(cg::thread_block_tile<(unsigned int)32> &)+0xd790 in d.cuh:324\n=========     and Read access at k()+0xd5c0 in d.cuh:312 [16 hazards]\n=========     and Read access at k()+0xd5e0 in d.cuh:313 [32 hazards]"
+    told = said(race)
+    assert (
+        "the write at d.cuh:324 races with the read at d.cuh:312 (16 hazards), the read at d.cuh:313 (32 hazards)"
+        in told
+    )
+    assert "__syncwarp(), is enough" in told
+    assert "is enough" not in said(race.replace("thread_block_tile", "thread_block"))
+
+
+@pytest.mark.parametrize(
+    ("what", "target", "suffix"),
+    [("wgmma.fence", "sm_120", False), ("mma with block scale", "sm_120", True), ("wgmma.fence", "sm_90", True), ("setmaxnreg", "sm_100", True)],
+)  # fmt: skip
+def test_the_suffix_of_a_target_is_offered_only_where_it_helps(what: str, target: str, suffix: bool) -> None:
+    (answer,) = answers(
+        f"ptxas a.ptx, line 9; error   : Instruction '{what}' not supported on .target '{target}'"
+    )
+    assert (f"Name the target {target}a" in answer.remedy) == suffix
+    assert ("Leave the file out" in answer.remedy) == (not suffix)
+
+
+def test_targets_without_more_than_the_default_are_named() -> None:
+    text = "CUDA_ARCH=\"60;70;75\"\nptxas error : Entry function 'k' uses too much shared data (0xc400 bytes, 0xc000 max)"
+    assert "48 KiB on sm_60, 96 KiB on sm_70, 64 KiB on sm_75" in said(text)
+    assert "on sm_75" not in said(text.replace("60;70;75", "75"))

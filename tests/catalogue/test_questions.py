@@ -137,3 +137,26 @@ def test_a_word_that_is_repeated_says_more() -> None:
 def test_an_alarm_that_is_asked_about_is_no_question_of_understanding() -> None:
     text = "compute-sanitizer --tool synccheck reports 1024 errors, and the tests pass. Is it a real error?"
     assert answers(text)[0].entry.name == "symptom.alarm-barrier"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Which thread holds element C[5][3] of an m16n8k16 f32 accumulator?", "is value 1 of lane 21, in register 1"),
+        ("Which lane holds A(9,4) of mma.m16n8k16 of half, in which register?", "value 2 of lane 6, in register 1, bits 0 to 15 of it"),
+        ("Which thread holds element C[17][3] of an m16n8k16 f32 accumulator?", "none at (17,3)"),
+        ("how many bytes do I expect_tx for a 128x64 bf16 tile and a 64x64 bf16 tile with TMA?", "16,384 (128x64 bf16) + 8,192 (64x64 bf16) = 24,576 B"),
+        ("what is composition of (6,2):(8,2) with (4,3):(3,1)?", "is ((2,2),3):((24,2),8)"),
+        ("what is the max shared memory per block on A100 and RTX 4090?", "A100 (sm_80) 166,912 B (163 KiB), RTX 4090 (sm_89) 101,376 B"),
+        ("why is my copy 32 instructions? a thread moves 32 bf16, the tensor is from_dlpack(t)", "and 4 of 128 bits with assumed_align=16"),
+    ],
+)  # fmt: skip
+def test_a_formula_is_answered_with_its_result(text: str, said: str) -> None:
+    (answer, *_) = answers(text)
+    assert said in answer.cause or said in answer.title
+    assert "does not say why" not in answer.cause
+
+
+def test_each_question_names_the_command_of_its_subject_alone() -> None:
+    (answer,) = answers("Can cp.async move 2 bytes? I gather single fp16 elements from gmem into smem")
+    assert answer.remedy.count("`layoutcheck ") == 2 and "draw" not in answer.remedy

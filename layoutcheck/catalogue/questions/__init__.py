@@ -19,7 +19,15 @@ _CODE = re.compile(r"\bLC[0-9]{3}\b")
 _DOUBT = re.compile(
     r"(?i)\bfalse[ -](?:positive|alarm)|\breal\b|\bspurious|\bharmless|\bignore|\bis (?:it|this|that) (?:right|true|correct|a bug)|\bresults? (?:are|is) (?:right|correct|fine)"
 )
-_RUN = "`layoutcheck explain SRC DST --atom ATOM` judges a copy, `layoutcheck draw` shows a layout, a tiled copy or an MMA; a text that has them in numbers is worked out"
+# The command that answers more of a subject, by words of the question; the first that fits.
+_RUN = (
+    (re.compile(r"(?i)bank|ldmatrix|stmatrix|wavefront"), "`layoutcheck banks LAYOUT --access ACCESS` counts an access of a layout"),
+    (re.compile(r"(?i)canonical|wgmma|tcgen05|umma|descriptor"), "`layoutcheck canonical LAYOUT --dtype TYPE --unit UNIT` judges an operand's layout"),
+    (re.compile(r"(?i)how many stages|occupan|registers? per|shared memory per"), "`layoutcheck resources` counts what a tile takes of a multiprocessor"),
+    (re.compile(r"(?i)fragment|accumulator|\bmma\b|m16n8|tiled_?mma"), "`layoutcheck draw --mma` shows which lane holds what"),
+    (re.compile(r"(?i)cop(?:y|ies)\b|\btma\b|cp\.async|vectori|\batom"), "`layoutcheck explain SRC DST --atom ATOM` judges a copy"),
+    (re.compile(r"(?i)layout|stride|swizzl|tile"), "`layoutcheck draw LAYOUT` shows a layout"),
+)  # fmt: skip
 _PLAINLY = 6.0  # weight of a law that answers by whatever it is about
 _CALLED = 2.9  # weight of a law that answers where no passage does
 _MOST = 3  # facts
@@ -70,7 +78,7 @@ def find(text: str, folded: str) -> Told | None:
     if not asked.asking:  # a note, whose other words may call for a law
         law = map(str, laws.find(text, laws.kind(None, text), _CALLED)[:1])
         told = [*dict.fromkeys((*told, *law))]
-    return Told(asked.headline, told[0], tuple(told[1:_MOST]), _helps(told[:_MOST], said))
+    return Told(asked.headline, told[0], tuple(told[1:_MOST]), _helps(asked.subject, told[:_MOST], said))
 
 
 def asks(text: str) -> bool:
@@ -129,10 +137,11 @@ def _doubted(folded: str) -> tuple[str, tuple[str, ...], str] | None:
     )
 
 
-def _helps(told: list[str], found: list[passages.Passage]) -> str:
-    """What to read or run: the page of a passage, or the model on the reader's own layouts."""
+def _helps(subject: str, told: list[str], found: list[passages.Passage]) -> str:
+    """What to read: the page of a passage; and what to run, by the question's subject, where no fact of its own answers it."""
     codes = list(dict.fromkeys(code for one in told for code in _CODE.findall(one)))[:1]
     guide = next((one.source for one in found if one.source.startswith("docs/")), "")
     read = [f"`layoutcheck rule {code}`" for code in codes] + ([guide] if guide else [])
-    where = f"{' and '.join(read)} say{'s' * (len(read) == 1)} more. " if read else ""
-    return f"{where}{_RUN}"
+    where = f"{' and '.join(read)} say{'s' * (len(read) == 1)} more" if read else ""
+    run = next((command for words, command in _RUN if words.search(subject)), "")
+    return ". ".join(filter(None, (where, run)))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import numpy as np
+
+from layoutcheck.algebra.image import image
 from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.errors import InputError
 from layoutcheck.machine.mma import LANES, MmaAtom, checked
@@ -21,6 +24,9 @@ _ASKS = re.compile(
 _LETTERS = re.compile(
     r"\b(?P<a>(?i:operand |matrix |fragment |multiplicand )A\b|ALayout|LayoutA|a_frag|fragA)|\b(?P<b>(?i:operand |matrix |fragment |multiplicand )B\b|BLayout|LayoutB|b_frag|fragB)|(?P<c>(?i:accumulator|output|result)\w*|\b(?:CLayout|LayoutC|matrix [CD])\b)"
 )
+_ELEMENT = re.compile(
+    r"\b[ABCD]\[(?P<row>[0-9]{1,3})\]\[(?P<column>[0-9]{1,3})\]|(?:\b[ABCD]|(?i:element|coordinate|entry)) ?[\[(](?P<row_of>[0-9]{1,3}), ?(?P<column_of>[0-9]{1,3})[\])]"
+)
 _SOURCE = "PTX ISA, matrix fragments; layoutcheck draw --mma"
 _NAMES = {"F16": "f16", "BF16": "bf16", "TF32": "tf32", "F32": "f32", "S8": "i8", "U8": "u8", "S32": "i32", "E4M3": "f8E4M3FN", "E5M2": "f8E5M2"}  # fmt: skip
 _NAMED = re.compile("BF16|TF32|F16|F32|S32|S8|U8|E4M3|E5M2")
@@ -35,11 +41,16 @@ def told(subject: str, text: str) -> Iterator[str]:
     atom = _named(text)
     if atom is None:
         return
+    element = re.search(r"\b([ABC]) ?[\[(][0-9]", subject)
     asked = (
-        "".join(sorted({name for one in _LETTERS.finditer(subject) for name in "abc" if one[name]})) or "abc"
+        element[1]
+        if element
+        else "".join(sorted({name for one in _LETTERS.finditer(subject) for name in "abc" if one[name]}))
+        or "abc"
     )
     for letter in asked.upper():
         if atom.where(letter) == "registers":
+            yield from _element(atom, letter, subject)
             yield _said(atom, letter)
 
 
@@ -73,6 +84,24 @@ def _named(text: str) -> MmaAtom | None:
 def _by_extent(shape: tuple[int, int, int]) -> str:
     """The type that a shape alone leaves: k16 is of 16-bit elements, where k8 and k32 are of two widths."""
     return "f16" if shape[2] == 16 else ""
+
+
+def _element(atom: MmaAtom, letter: str, subject: str) -> Iterator[str]:
+    """Which lane holds the one element that a question names, as which value of which register."""
+    found = _ELEMENT.search(subject)
+    if found is None:
+        return
+    row, column = (int(found[name] or found[f"{name}_of"]) for name in ("row", "column"))
+    (rows, columns), layout = atom.extents(letter), atom.tv(letter)
+    place = row + rows * column
+    if row >= rows or column >= columns:
+        yield f"{letter} of {atom.name} has {rows} x {columns} elements, and none at ({row},{column})"
+        return
+    value, thread = divmod(int(np.flatnonzero(image(layout) == place)[0]), atom.threads)
+    bits = atom.types["ABC".index(letter)].bits
+    lane = f"lane {thread % LANES}" + (f" of warp {thread // LANES}" if atom.threads > LANES else "")
+    half = f", bits {value * bits % 32} to {value * bits % 32 + bits - 1} of it" if bits < 32 else ""
+    yield f"{letter}({row},{column}) of {atom.name} is value {value} of {lane}, in register {value * bits // 32}{half}"
 
 
 def _said(atom: MmaAtom, letter: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra import Layout, coalesce
 from layoutcheck.algebra.modes import leaves
-from layoutcheck.catalogue import snippets, spoken, symptoms
+from layoutcheck.catalogue import snippets, spoken, symptoms, tiles
 from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.catalogue.questions import fragments
 from layoutcheck.catalogue.questions.asking import Asked
@@ -30,6 +30,9 @@ _TILE = re.compile(
 )
 _COLUMNS = re.compile(r"(?i)\b(?:col(?:umn)?|M)[- ]?major\b")
 _BEFORE = 30  # characters in which a layout of descriptors is called so
+_SIZE = re.compile(r"(?i)\bhow (?:many bytes|much|large|big)\b|\bbytes\b|\bsize\b")
+_EXPECTED = re.compile(r"(?i)expect_?tx|transaction|tx[ _-]?(?:count|bytes)")
+_MOVED = re.compile(rf"(?i)\b(?P<count>[0-9]{{1,4}}) (?P<type>{'|'.join(TYPES)})\b")
 _ROWS = (32, 64, 128)  # bytes
 _WIDTHS = (4, 8, 16)  # bytes of a cp.async [PTX ISA]
 
@@ -40,6 +43,8 @@ def told(asked: Asked, text: str, folded: str) -> tuple[str, ...]:
     every = (
         *fragments.told(subject, folded),
         *spoken.numbers(folded),
+        *_bytes(subject, folded),
+        *_promised(folded),
         *_asynchronous(subject),
         *_matrices(subject, folded),
         *_swizzles(subject, folded),
@@ -109,6 +114,35 @@ def _rows(bits: int, base: int, shift: int) -> str:
     if base != 4 or shift != 3:
         return f"runs of {1 << base} bytes"
     return f"the {16 << bits}-byte mode of TMA, wgmma and tcgen05: vectors of 16 bytes, so that the {1 << bits} of a row of {16 << bits} bytes fall on other banks in each of {1 << bits} groups of 128 bytes"
+
+
+def _bytes(subject: str, folded: str) -> Iterator[str]:
+    """The bytes of the tiles that a question about bytes names; what a barrier is told of them."""
+    every = tiles.find(folded) if _SIZE.search(subject) else []
+    if not every:
+        return
+    said = tiles.summed(every)
+    if _EXPECTED.search(folded):
+        said = f"{sum(one.bytes for one in every):,} bytes in each phase of the barrier: {said}"
+        if "multicast" in folded.lower() or "cluster" in folded.lower():
+            said += "; with multicast as well, since each block's barrier counts all that lands in its own shared memory, whoever loads it"
+    yield f"{said} (LC225)" if _EXPECTED.search(folded) else said
+
+
+def _promised(folded: str) -> Iterator[str]:
+    """What from_dlpack promises where no alignment is given, beside the vectors that a question wants."""
+    moved = _MOVED.search(folded)
+    if "from_dlpack" not in folded or "assumed_align" in folded or moved is None:
+        return
+    bits = TYPES[moved["type"].lower()]
+    count = int(moved["count"])
+    width = " and num_bits_per_copy=128 in the atom" * (
+        "num_bits_per_copy" not in folded or "no num_bits" in folded
+    )
+    yield (
+        f"from_dlpack(t) without assumed_align promises the {bits // 8} B of one element alone, so that each copy moves one: {count} x {bits // 8} B = {count * bits // 8} B take {count} instructions, and {-(-count * bits // 128)} of 128 bits with assumed_align=16{width}, "
+        "if the values lie one behind another and the strides are multiples of 16 B (LC101, LC102)"
+    )
 
 
 def _asynchronous(subject: str) -> Iterator[str]:
