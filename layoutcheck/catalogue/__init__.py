@@ -148,7 +148,8 @@ def _addressed(answer: Answer, folded: str) -> Answer:
         or "/" not in where.maker.project
     ):
         return answer
-    theirs = f"{answer.remedy}. If {where.maker.name}'s own code does it ({where.evidence}), report it to {where.maker.project}"
+    by = "" if where.evidence == origin.BY_WORDS else f" ({where.evidence})"
+    theirs = f"{answer.remedy}. What is {where.maker.name}'s own{by} goes to {where.maker.project}"
     return replace(answer, remedy=theirs.removeprefix(". "))
 
 

@@ -140,7 +140,9 @@ def caller(text: str) -> str:
     end = text.find("error: ", start)
     for found in _CALL.finditer(text, start, end if end >= 0 else len(text)):
         shown = ((name, printed(given, layouts=True)) for name, given in _given(found[0], 0))
-        told = ", ".join(f"{name} = {value}" for name, value in shown if value)
+        told = ", ".join(
+            f"{name} = {value}" for name, value in shown if value and value != "0"
+        )  # no offset of 0
         return f"{found['name']} at {found['file']}:{found['line']}" + (f" ({told})" if told else "")
     return ""
 

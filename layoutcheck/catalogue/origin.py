@@ -86,7 +86,7 @@ _INSTALLED = re.compile(
 _SOURCE = re.compile(
     r"(?P<file>[\w./\\+~-]{1,300}\.(?:cuh?|hpp|h|inl|cpp|cc)) ?(?:\([0-9]+|:[0-9]+:[0-9]+: )"
 )
-_WORDS = "its words are in the text"
+BY_WORDS = "its words are in the text"
 # A line that a library's own log begins, a frame of the host below a report of compute-sanitizer, a name that is not linked.
 _LOG = re.compile(
     r"\b(?P<name>[A-Z]\w{2,20}) (?:WARN|ERROR|FATAL)\b|\[(?P<tag>(?!CUDA|GPU|FATAL|Memory)[A-Z][a-z]\w{2,20})(?: CUDA)? (?:ERROR|FATAL|Error)\]|\bError in (?P<module>[a-z]\w{2,30})\.\w+:"
@@ -147,7 +147,7 @@ class Origin(NamedTuple):
         common = owners.is_common(self.owner) and self.world not in (CPP, HOST)
         return (
             None
-            if common and (self.owner.name not in owners.CALLED or self.evidence == _WORDS)
+            if common and (self.owner.name not in owners.CALLED or self.evidence == BY_WORDS)
             else self.owner
         )
 
@@ -301,7 +301,7 @@ def _of_traceback(folded: str) -> Origin | None:
     every = [frame_of(match) for match in matches]
     found = of_exception(folded, every, kind)
     if checks := owners.of_condition(folded) or found.owner is None:
-        found = Origin(OPEN, checks, _WORDS) if isinstance(checks, Owner) else _of_names(folded) or found
+        found = Origin(OPEN, checks, BY_WORDS) if isinstance(checks, Owner) else _of_names(folded) or found
     innermost = matches and deciding(every) is every[-1] and not OF_DSL.search(matches[-1][0])
     itself = innermost and _ITSELF.match(folded, behind) and not _DSL_CLASS.search(kind)
     if found.world == COMPILER:
@@ -379,10 +379,10 @@ def _of_names(folded: str, below: bool = True) -> Origin | None:
     owner = library if library and library.name not in owners.CALLED else compiler or library
     if owner is None:
         common = owners.find(folded) if below else None
-        return Origin(OPEN, common, _WORDS) if common else None
+        return Origin(OPEN, common, BY_WORDS) if common else None
     ours = folding.OF_DSL.search(folded)
     world = OPEN if ours else COMPILER if compiler else NAMED
-    return Origin(world, owner, _WORDS)
+    return Origin(world, owner, BY_WORDS)
 
 
 def _of_claim(folded: str) -> Origin | None:

@@ -146,3 +146,10 @@ def test_targets_without_more_than_the_default_are_named() -> None:
     text = "CUDA_ARCH=\"60;70;75\"\nptxas error : Entry function 'k' uses too much shared data (0xc400 bytes, 0xc000 max)"
     assert "48 KiB on sm_60, 96 KiB on sm_70, 64 KiB on sm_75" in said(text)
     assert "on sm_75" not in said(text.replace("60;70;75", "75"))
+
+
+@pytest.mark.parametrize(
+    ("said", "differs"), [("attention mismatch", True), ("head_dim mismatch: q has 128, k has 64", False)]
+)
+def test_a_bare_mismatch_of_results_is_no_demand_on_extents(said: str, differs: bool) -> None:
+    assert answers(said)[0].cause.startswith("A test compares a result") == differs
