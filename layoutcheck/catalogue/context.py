@@ -157,9 +157,8 @@ def raced(folded: str) -> tuple[str, ...]:
     said = ", ".join(
         f"the {other} at {at}" + (f" ({count} hazards)" if count else "") for other, at, count in others
     )
-    tile = (
-        " All are made through a thread_block_tile of one warp: its sync(), or __syncwarp(), is enough."
-        * ("thread_block_tile<" in folded)
+    tile = " Among threads of one tile of 32 its sync(), or __syncwarp(), is enough." * (
+        "thread_block_tile<(unsigned int)32" in folded or "thread_block_tile<32" in folded
     )
     return (
         f"the {way} at {place} races with {said}: a barrier is needed between them in the order of the program, and in a loop on the way back as well (a read before the next write).{tile}",
