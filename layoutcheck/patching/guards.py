@@ -76,10 +76,8 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
         for one in trace.elements for file, at, (_, *counts) in one.inside if (file, at) == (path, line)
     ]  # fmt: skip
     shifted = "shifted" in finding.evidence
-    lost = shifted or 0 < max(inside, default=0) < finding.evidence.get(
-        "tensor_bytes", 0
-    )  # a tail loses nothing
-    for access, _ in every if lost else ():
+    tensor = finding.evidence.get("tensor_bytes", 0)  # of which a tail leaves nothing out
+    for access, _ in every if shifted or 0 < max(inside, default=0) < tensor else ():
         for title, edits in turned(program, Site(path, access, at.scope), shifted):
             yield Way(title, edits, None)
     if shifted:

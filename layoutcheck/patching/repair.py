@@ -65,9 +65,7 @@ def repair(
     state = _copies(search, State(trace), found, progress, since)
     state, products = _products(search, state, found, progress) if by is None else (state, [])
     refused: dict[proof.Key, str] = {}
-    for wanted, edit in (
-        (_unbounded(by), whole.bounded), (_disordered(by), whole.disorder),
-    ):  # fmt: skip
+    for wanted, edit in ((_unbounded(by), whole.bounded), (_disordered(by), whole.disorder)):
         state, more = _stepwise(search, state, found, progress, wanted, edit)
         refused |= more
     if by is None and not state.bad():

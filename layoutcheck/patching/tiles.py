@@ -1,4 +1,4 @@
-"""Coordinates of a tile in another order: whole tiles of (m, n) lie outside where (n, m) is meant."""
+"""Coordinates in another order, or without a shift: tiles of (m, n) lie outside where (n, m) is meant."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from layoutcheck.algebra.measure import cosize
 from layoutcheck.copies.changes import SIDES
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.lint.source import Source
 from layoutcheck.patching.edit import Candidate, rewritten
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.sources.traced import TracedCopy
@@ -29,12 +30,11 @@ def turned_tiles(
         if fault.kind != "beyond" or start is None or isinstance(whole, OtherOperand):
             continue
         elements = cosize(whole.layout)
-        span = elements * whole.dtype.bits // 8 if isinstance(elements, int) else None
-        if (
-            span is None and not fault.shifted and (fault.called or not fault.extent)
-        ):  # else the extents are those of whole tiles
-            continue
-        if fault.shifted or not 0 <= fault.address < fault.other + (span or 0):
+        if isinstance(elements, int):
+            tail = 0 <= fault.address < fault.other + elements * whole.dtype.bits // 8
+        else:  # the extents that it was given are those of whole tiles, or a call's
+            tail = bool(fault.called) or not fault.extent
+        if fault.shifted or not tail:
             yield from turned(program, start, fault.shifted)
 
 
@@ -45,24 +45,29 @@ def turned(program: Program, start: Site, shifted: bool = False) -> Iterator[tup
     """
     for place in program.behind(start):
         given, source = _coordinates(place.node), program.sources[place.path]
-        entries = given.elts if isinstance(given, ast.Tuple) else [given] if given is not None else []
-        for entry in entries if shifted else ():
-            plain = isinstance(entry, ast.BinOp) and isinstance(entry.op, (ast.Add, ast.Sub))
-            if plain and isinstance(entry.right, ast.Constant):  # type: ignore[attr-defined]
-                new = source.text_of(entry.left)  # type: ignore[attr-defined]
-                yield (
-                    f"coordinates: {new} for {source.text_of(entry)}; {SHIFTED}",
-                    (rewritten(source, entry, new),),
-                )
-        texts = [source.text_of(entry) for entry in entries]
-        for i, j in () if shifted else itertools.combinations(range(len(texts)), 2):
-            if given is not None and texts[i] != texts[j] and not {texts[i], texts[j]} & {"None", "_"}:
-                old, other = source.text_of(given), [*texts]
-                other[i], other[j] = texts[j], texts[i]
-                new = ", ".join(other)
-                new = f"({new})" if old.startswith("(") else new
-                title = f"coordinates: {new} for {old}, with which more lies inside of the tensor"
-                yield title, (rewritten(source, given, new),)
+        if given is not None:
+            yield from (_unshifted if shifted else _swapped)(source, given)
+
+
+def _unshifted(source: Source, given: ast.expr) -> Iterator[tuple[str, Candidate]]:
+    for entry in given.elts if isinstance(given, ast.Tuple) else [given]:
+        plain = isinstance(entry, ast.BinOp) and isinstance(entry.op, (ast.Add, ast.Sub))
+        if plain and isinstance(entry.right, ast.Constant):  # type: ignore[attr-defined]
+            new = source.text_of(entry.left)  # type: ignore[attr-defined]
+            title = f"coordinates: {new} for {source.text_of(entry)}; {SHIFTED}"
+            yield title, (rewritten(source, entry, new),)
+
+
+def _swapped(source: Source, given: ast.expr) -> Iterator[tuple[str, Candidate]]:
+    texts = [source.text_of(entry) for entry in given.elts] if isinstance(given, ast.Tuple) else []
+    for i, j in itertools.combinations(range(len(texts)), 2):
+        if texts[i] != texts[j] and not {texts[i], texts[j]} & {"None", "_"}:
+            old, other = source.text_of(given), [*texts]
+            other[i], other[j] = texts[j], texts[i]
+            new = ", ".join(other)
+            new = f"({new})" if old.startswith("(") else new
+            title = f"coordinates: {new} for {old}, with which more lies inside of the tensor"
+            yield title, (rewritten(source, given, new),)
 
 
 SHIFTED = "nothing writes the tensor's first element, and this writes behind its last one"
