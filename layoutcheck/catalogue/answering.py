@@ -129,7 +129,7 @@ def _of_nsight(folded: str) -> tuple[str, ...]:
         said = f"{ways['way']}s: {all_:,} wavefronts for {requests:,} requests, {all_ / max(requests, 1):.2g} each; without the conflicts {least:,} of the {all_:,} wavefronts remain"
         each, rest = divmod(all_, least)
         if least == requests and rest == 0 and each in (2, 4, 8, 16, 32):
-            said += f"; where each lane moves a word, at one stride, this is an odd multiple of {each} words ({4 * each} B): a pitch of one word more has no conflict"
+            said += f"; if each lane moves one word and all are one stride apart, the stride is an odd multiple of {each} words ({4 * each} B): a pitch that is one word longer has no conflict"
         told.append(said)
     return tuple(told)
 

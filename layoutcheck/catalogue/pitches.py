@@ -109,4 +109,4 @@ def _told(pitch: Pitch) -> str:
     if not bits:
         return f"{pitch.said} elements are {pitch.count:,} B of 8 bits and {2 * pitch.count:,} B of 16, neither a multiple of {VECTOR}: as the pitch of rows it fits no tensor map of TMA and no access of {VECTOR} B; pad it to a multiple of {VECTOR} B, or take a kernel of a smaller alignment, without TMA, for this shape"
     each = VECTOR * 8 // bits
-    return f"{pitch.said} is {pitch.count * bits // 8:,} B, a multiple of {shared} alone: where rows follow one another so, no promise makes the second begin at a multiple of {VECTOR} B, and no access of {VECTOR} B (a vector, a row of ldmatrix, a map of TMA) takes it; copy {8 * shared} bits at a time (LC101), or pad: the next count that fits is {-(-pitch.count // each) * each}"
+    return f"{pitch.said} is {pitch.count * bits // 8:,} B, a multiple of {shared} B and not of {VECTOR} B: the second row begins at no multiple of {VECTOR} B, whatever is promised, and no access of {VECTOR} B (a vector, a row of ldmatrix, a map of TMA) takes it; copy {8 * shared} bits at a time (LC101), or pad: the next count that fits is {-(-pitch.count // each) * each}"

@@ -137,7 +137,7 @@ def _explained(outcome: Explained) -> str:
         element("pre", escape(answer.quote)) if answer.quote else "",
         element("p", escape(answer.cause)),
         element("ul", *facts) if facts else "",
-        element("p", element("strong", "What helps: "), escape(f"{answer.remedy}.")),
+        element("p", element("strong", "What helps: "), escape(f"{answer.remedy}.")) if answer.remedy else "",
     )
 
 

@@ -92,7 +92,9 @@ class Explained(NamedTuple):
         code = answer.entry.rule or {"rejected": "LC100", "wrong": "LC200"}.get(answer.entry.level)
         if code is None:  # slow, and not by a copy
             return ()
-        return (Finding(code, self.verdict, answer.title, f"{answer.cause} {answer.remedy}."),)
+        return (
+            Finding(code, self.verdict, answer.title, f"{answer.cause} {answer.remedy}.".removesuffix(" .")),
+        )
 
 
 class Failure(NamedTuple):

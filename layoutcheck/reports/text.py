@@ -77,7 +77,10 @@ def _explained(outcome: Explained, style: Style) -> list[str]:
             "  found:",
             *(line for fact in answer.facts for line in style.wrap(fact, "      ", "    ")),
         ]
-    return [*lines, "", *style.wrap(f"what helps: {answer.remedy}.", "    ", "  ")]
+    return [
+        *lines,
+        *(["", *style.wrap(f"what helps: {answer.remedy}.", "    ", "  ")] if answer.remedy else []),
+    ]
 
 
 def _report(report: Report, style: Style) -> list[str]:

@@ -21,7 +21,7 @@ _TOLD = re.compile(r"(\d+) lanes along mode (\d+) \(stride \d+\) take (\d+) wave
 )
 def test_a_pitch_of_no_whole_vectors(text: str, row: int, shared: int, fits: int) -> None:
     (said,) = pitches.told(text)
-    assert f"is {row} B, a multiple of {shared} alone" in said
+    assert f"is {row} B, a multiple of {shared} B and not of 16 B" in said
     assert said.endswith(f"fits is {fits}")
 
 

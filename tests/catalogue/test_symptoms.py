@@ -405,7 +405,7 @@ def test_a_law_leads_where_the_text_names_it_and_advice_is_short() -> None:
     (found, *_) = answers(text)
     assert found.cause.startswith("A phase of an mbarrier ends when its pending arrivals")
     assert (
-        "do not show that it is so here: look at each barrier's count" in found.cause
+        "do not prove it: look at each barrier's count" in found.cause
         and "Where a library" not in found.remedy
     )
     assert len(found.remedy) <= 222
@@ -469,7 +469,7 @@ def test_no_law_leads_where_two_fit_alike() -> None:
         "mbarrier.init by thread 0, then a wait of the phase, expect_tx."
     )
     found = answers(text)[0]
-    assert "do not show that it is so here" not in found.cause
+    assert "do not prove it" not in found.cause
 
 
 @pytest.mark.parametrize(

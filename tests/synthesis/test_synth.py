@@ -357,7 +357,7 @@ def test_the_command_prints_the_table_the_reason_the_space_and_the_program(
 ) -> None:
     assert run([*SYNTH, "--engine", "cp.async"]) == 0
     out = capsys.readouterr().out
-    for words in ("cycles", "1*", "predicted cycles a tile", "best within it", "def launch("):
+    for words in ("cycles", "1*", "cycles a tile, bound by", "best within it", "def launch("):
         assert words in out
     assert run([*SYNTH, "--engine", "cp.async", "--plan", "0"]) == 0
     assert "def launch(" not in capsys.readouterr().out

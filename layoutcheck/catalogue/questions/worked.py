@@ -104,7 +104,7 @@ def _swizzles(subject: str, folded: str) -> Iterator[str]:
         by = f"its bits {first} to {first + bits - 1}" if bits > 1 else f"its bit {first}"
         yield (
             f"Swizzle<{bits},{base},{shift}> XORs {span} of an offset with {by}: runs of {1 << base} stay together, "
-            f"{count} such runs change places within each {1 << (base + bits)}, by the number of the group of {1 << first} in which they lie, and all repeats after {1 << (first + bits)}. "
+            f"the {count} runs of each {1 << (base + bits)} change places, in a way that depends on which group of {1 << first} they are in; the pattern repeats after {1 << (first + bits)}. "
             f"Of a pointer these are bytes ({_rows(bits, base, shift)}), of a composed layout elements"
         )
 
@@ -155,7 +155,7 @@ def _asynchronous(subject: str) -> Iterator[str]:
     if size in _WIDTHS:
         yield f"yes: a cp.async moves {size:g} bytes, if both addresses are multiples of {size:g} (PTX ISA, cp.async)"
     else:
-        yield f"no: {size:g} bytes are none of the 4, 8 or 16 that one cp.async moves (16 alone with .cg); take a plain load and store, or move more at a time (PTX ISA, cp.async; LC103)"
+        yield f"no: one cp.async moves 4, 8 or 16 bytes (.cg: 16 alone), not {size:g}; take a plain load and store, or move more at a time (PTX ISA, cp.async; LC103)"
 
 
 def _matrices(subject: str, folded: str) -> Iterator[str]:
