@@ -54,7 +54,7 @@ def _unshifted(source: Source, given: ast.expr) -> Iterator[tuple[str, Candidate
         plain = isinstance(entry, ast.BinOp) and isinstance(entry.op, (ast.Add, ast.Sub))
         if plain and isinstance(entry.right, ast.Constant):  # type: ignore[attr-defined]
             new = source.text_of(entry.left)  # type: ignore[attr-defined]
-            title = f"coordinates: {new} for {source.text_of(entry)}; {SHIFTED}"
+            title = f"coordinates: {new} in place of {source.text_of(entry)}: {SHIFTED}"
             yield title, (rewritten(source, entry, new),)
 
 
@@ -66,7 +66,7 @@ def _swapped(source: Source, given: ast.expr) -> Iterator[tuple[str, Candidate]]
             other[i], other[j] = texts[j], texts[i]
             new = ", ".join(other)
             new = f"({new})" if old.startswith("(") else new
-            title = f"coordinates: {new} for {old}, with which more lies inside of the tensor"
+            title = f"coordinates: {new} in place of {old}, which leaves the tensor"
             yield title, (rewritten(source, given, new),)
 
 
