@@ -46,9 +46,8 @@ _OPT_IN = re.compile(r"(?i)opt-?in\)?[^\n]{0,30}?(?P<bytes>[0-9]{5,6})\b")
 _ARCHES = re.compile(
     r"(?i)ARCH(?:ITECTURES?|S|_LIST)?[=:] ?[\"']?((?:[0-9]{1,2}\.?[0-9][;, ]){1,12}[0-9]{1,2}\.?[0-9])\b"
 )
-_MOST_ASKED = re.compile(
-    r"(?i)\b(?:what|how much|how many|which)\b[^.?]{0,40}\b(?:max\w*|most|limit|shared|smem)\b[^?]*\?"
-)
+_GENERATION = re.compile(r"(?i)\b(?:turing|ampere|orin|ada|hopper|blackwell|thor|spark)\b")
+_ANY = re.compile(r"(?i)\bsm_?([0-9]{2,3})[af]?\b|\bcompute capability ([0-9]{1,2}\.[0-9])\b")
 _SIZE = re.compile(r"(?<![\w.])[0-9]{5,6}(?![\w.])")
 _LEAST_SHARED = 16 * 1024  # that any GPU of CUDA gives a block
 
@@ -76,22 +75,16 @@ def listed(folded: str) -> tuple[str, ...]:
     )
 
 
-def rooms(folded: str) -> tuple[str, ...]:
-    """The shared memory that a block of each GPU has which a question about it names."""
-    if not (_OF_SHARED.search(folded) and _MOST_ASKED.search(folded)):
-        return ()
-    known = {name: arch.called(name) for name in _DEVICE.findall(folded)}
-    each = {name: arch.parse_arch(named) for name, named in known.items() if named}
-    told = (
-        f"{name} (sm_{one.number}) {arch.most_shared(one.number):,} B ({arch.most_shared(one.number) >> 10} KiB)"
-        for name, one in each.items()
-    )
-    said = ", ".join(told)
-    return (
-        (f"a block has at most: {said}; above 48 KiB only with cudaFuncAttributeMaxDynamicSharedMemorySize",)
-        if said
-        else ()
-    )
+def named(said: str) -> list[tuple[str, int]]:
+    """Each GPU, generation or target that a text names, "A100 (sm_80)", with its compute capability as major * 10 + minor."""
+    names = dict.fromkeys((*_DEVICE.findall(said), *_GENERATION.findall(said)))
+    known = {name: target for name in names if (target := arch.called(name))}
+    told = [
+        (f"{name} (sm_{arch.parse_arch(one).number})", arch.parse_arch(one).number)
+        for name, one in known.items()
+    ]
+    plain = dict.fromkeys(int((one[1] or one[2]).replace(".", "")) for one in _ANY.finditer(said))
+    return [*told, *((f"sm_{number}", number) for number in plain)]
 
 
 def sizes(said: str) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def _launched(folded: str) -> Iterator[str]:
     """How many registers a thread may have for a block of so many threads whose launch is refused, or how many threads they leave."""
     if not _LAUNCH.search(folded):
         return
-    from layoutcheck.numerics.resources import MAX_THREADS, MOST_REGISTERS, REGISTERS, most_threads
+    from layoutcheck.numerics.resources import MAX_THREADS, REGISTERS, most_registers, most_threads
 
     blocks = {int(one["block"] or one["threads"]) for one in _BLOCK.finditer(folded)}
     used = {int(one["count"] or one["each"]) for one in _USED.finditer(folded)}
@@ -97,5 +97,4 @@ def _launched(folded: str) -> Iterator[str]:
         yield f"{said}{each} registers a thread let a block have {threads} threads at the most: launch no more, or compile for more threads by __launch_bounds__({asked or 'threads'}) or -maxrregcount"
     elif len(blocks) == 1 and not used and max(blocks) <= MAX_THREADS:
         (count,) = blocks
-        most = next(one for one in range(MOST_REGISTERS, 0, -1) if most_threads(one) >= count)
-        yield f"a block of {count} threads fits with {most} registers a thread or fewer: __launch_bounds__({count}) on the kernel keeps the compiler below it"
+        yield f"a block of {count} threads fits with {most_registers(count)} registers a thread or fewer: __launch_bounds__({count}) on the kernel keeps the compiler below it"

@@ -69,7 +69,7 @@ def _map(folded: str) -> list[str]:
 @lru_cache(maxsize=8)
 def worked_out(folded: str) -> tuple[str, ...]:
     """What layouts, counts and instructions of a text come to by the model."""
-    every = (accesses.told, machines.told, devices.refused, devices.rooms)
+    every = (accesses.told, machines.told, devices.refused)
     return tuple(fact for told in every for fact in told(folded))
 
 

@@ -119,6 +119,13 @@ def most_threads(registers: int) -> int:
     return WARP * next(warps, 0)
 
 
+def most_registers(threads: int, blocks: int = 1) -> int:
+    """The most registers of each thread with which a multiprocessor holds so many CTAs; 0 for none."""
+    warps = -(-threads // WARP)
+    every = range(MOST_REGISTERS, 0, -1)
+    return next((one for one in every if _by_registers(warps, one) >= blocks), 0)
+
+
 def _by_shared_memory(on: Device, smem_bytes: int) -> int:
     taken = _up(smem_bytes + on.reserved_smem_bytes, on.smem_unit_bytes)
     if taken > on.smem_cta_bytes + on.reserved_smem_bytes:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from layoutcheck.catalogue import laws, named, symptoms
 from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.law import normal
-from layoutcheck.catalogue.questions import asking, passages, worked
+from layoutcheck.catalogue.questions import asking, passages, specs, worked
 from layoutcheck.catalogue.questions.asking import Asked
 
 _CODE = re.compile(r"\bLC[0-9]{3}\b")
@@ -61,13 +61,15 @@ def find(text: str, folded: str) -> Told | None:
     if doubted := _doubted(folded):
         return Told(asked.headline, *doubted)
     found, numbers = passages.find(asking.read(symptoms.unsettled(text))), worked.told(asked, text, folded)
+    limits = specs.told(asked)
+    numbers = (*numbers, *limits)
     known = passages.named(asked.subject)
     plain = found and found[0].fit >= _PLAIN
     if not symptoms.is_of_gpu(folded) and not (asked.asking and (plain or numbers or known)):
         return None
     documented = named.documented(asked.subject)
     said = [one.passage for one in found] or ([] if documented else _of_laws(text, asked))
-    said = said[: 1 if numbers else None]
+    said = [] if limits else said[: 1 if numbers else None]
     own = [] if any(known & one.names for one in said) else documented
     printed = (*(one for one in numbers if worked.DESCRIBED in one), *worked.layouts(asked.subject))
     numbers = tuple(one for one in numbers if worked.DESCRIBED not in one)
@@ -89,6 +91,8 @@ def asks(text: str) -> bool:
 def outweighs(text: str, symptom: Known, match: re.Match[str]) -> bool:
     """Whether a text asks to understand something, and only mentions a symptom behind it."""
     asked = asking.read(text)
+    if symptom.name in _WEAK and specs.told(asked):
+        return True
     chief = asked.title or next(iter(asked.asking), "")
     if symptom.name not in _WEAK or not asked.understands:
         return False
