@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import answers
+from layoutcheck.catalogue import answers, machines
 from layoutcheck.catalogue.questions import asking, specs
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.numerics.resources import DEVICES, most_registers, most_threads
@@ -24,6 +24,7 @@ _REGISTERS = ("384 threads: 65,536 / 384 = 170", "at most 168 registers a thread
         ("How many registers can each thread use if I launch 384 threads per block on H100?", _REGISTERS),
         ("max registers per thread on sm_90?", ("at most 255 registers",)),
         ("If I want 2 CTAs per SM with 256 threads, how many registers does each thread get at most?", ("2 blocks x 256 threads: 65,536 / 512 = 128",)),
+        ("What does __launch_bounds__(256, 2) imply for the maximum number of registers per thread?", ("2 blocks x 256 threads", "at most 128 registers")),
         ("how many threads can my block have at most if each takes 168 registers?", ("168 registers a thread let a block have 384 threads",)),
         ("How many registers does an SM have on Ada?", ("65,536 32-bit registers (256 KiB)",)),
         ("In what granularity are registers allocated to a warp?", ("units of 256", "33 registers a thread take 40")),
@@ -68,6 +69,8 @@ def test_a_question_is_answered_by_the_row_of_its_subject(text: str, parts: tupl
         "How many pipeline stages fit in shared memory if each stage takes 32 KB on H100?",
         "What is the difference between stmatrix and st.shared on Hopper?",
         "How many registers does my kernel use?",
+        "How many registers do the accumulators of a 128x128 fp32 tile need with 128 threads per block?",
+        "How many bank conflicts does my ldmatrix cause with 64 threads?",
     ],
 )
 def test_what_asks_for_no_limit_gets_none(text: str) -> None:
@@ -96,6 +99,13 @@ def test_the_tables_have_the_limits_of_the_occupancy_model(name: str) -> None:
 def test_registers_of_a_thread(threads: int, blocks: int, most: int) -> None:
     assert most_registers(threads, blocks) == most
     assert blocks > 1 or most_threads(most) >= threads
+
+
+@pytest.mark.parametrize("name", ["wgmma", "setmaxnreg", "cp.async.bulk", "stmatrix", "cp.async", "ldmatrix"])
+def test_a_row_and_a_refused_target_have_one_first_architecture(name: str) -> None:
+    row = next(one for one in specs._rows("instructions") if one.name == name)
+    (need,) = (need for called, _, need in machines._INSTRUCTIONS if called == name)
+    assert re.findall(r"sm_[0-9]+a?", row.field("arch"))[0] == str(need.first)
 
 
 _TARGETS = ("sm_75", "sm_80", "sm_89", "sm_90")

@@ -23,8 +23,10 @@ _LIMIT = re.compile(
     r"(?i)\bhow (?:many|much|large|big|long|wide|high)\b|\bmax\w*|\bmost\b|\blimit\w*|\b(?:larg|bigg|high|small)est\b|\bgranularity|\bunits?\b|\bup to\b|\bmin(?:imum)?\b|\b(?:which|what) (?:\w+ )?(?:align\w*|sizes?|numbers?|ids?)\b|\balign\w*|\bsteps\b|\b(?:possible|allowed|legal)\b"
 )
 _ELSE = re.compile(
-    r"(?i)\bwhy\b|\bdifferences?\b|\bversus\b|\bvs\b|\bhow (?:do|can|could|should|to)\b(?! (?:\w+ ){0,2}(?:align|aligned)\b)|\b(?:does|do|did) (?:my|our|this) \w+ (?:use|need|take)|\bmy (?:kernel )?(?:uses?|takes?)\b|\bfaults?\b|\bcrash\w*|\bhangs?\b|\bwrong\b|\billegal\b"
+    r"(?i)\bwhy\b|\bdifferences?\b|\bversus\b|\bvs\b|\bhow (?:do|can|could|should|to)\b(?! (?:\w+ ){0,2}(?:align|aligned)\b)|\b(?:does|do|did) (?:my|our|this) \w+ (?:use|need|take)|\bmy (?:kernel )?(?:uses?|takes?)\b|\bfaults?\b|\bcrash\w*|\bhangs?\b|\bwrong\b|\billegal\b|\bconflicts?\b"
 )  # what asks for a reason, a way or a measurement, or tells a fault
+# what needs a resource, of which no limit says how much it takes
+_TAKEN = re.compile(r"(?i)\b(?:tiles?|stages?|accumulators?|fragments?)\b")
 _ASPECTS = {
     "align": r"\b(?:mis)?align\w*|(?-i:(?<![MNK] be a )(?<![MNK] a ))\bmultiples? of\b|\bboundar(?:y|ies)\b",
     "size": r"(?-i:\b[MNK]\b)|\bsizes?\b|\bbytes?\b|\bbits?\b|\bhow (?:many|much|large|big|wide)\b(?! (?:lanes|threads|warps))|\bwidths?\b|\bshapes?\b|\b(?:values?|counts?|numbers?|types?|dtypes?|columns)\b|\bfloats?\b|\b[fsu](?:32|64)\b",
@@ -33,11 +35,11 @@ _ASPECTS = {
     "arch": r"\bGPUs?\b|\barch\w*|\bsm_?[0-9]{2,3}\w?\b|\bcompute capabilit\w+|\btargets?\b|\bhardware\b|\bgenerations?\b|\bHopper|\bAmpere|\bTuring|\bAda\b|\bBlackwell|\b[ABHTL][0-9]{1,3}0S?\b|\bGeForce|\bRTX\b",
 }
 _THREADS = re.compile(
-    r"(?i)\b([0-9][0-9,]{1,4})[- ]threads?\b|\bblock ?(?:size|dim)\w*(?: of| is| =)? ?([0-9]{2,4})\b"
+    r"(?i)\b([0-9][0-9,]{1,4})[- ]threads?\b|(?:\bblock ?(?:size|dim)\w*(?: of| is| =)? ?|launch_bounds__\()([0-9]{2,4})\b"
 )
 _EACH = re.compile(r"(?i)\b([0-9]{2,3}) reg(?:ister)?s?\b")
 _BLOCKS = re.compile(
-    r"(?i)\b([2-9]|[12][0-9]|3[0-2]) (?:resident )?(?:blocks|CTAs)\b[^.?]{0,20}\b(?:SM|multiprocessor)\b"
+    r"(?i)\b([2-9]|[12][0-9]|3[0-2]) (?:resident )?(?:blocks|CTAs)\b[^.?]{0,20}\b(?:SM|multiprocessor)\b|launch_bounds__\([0-9]+, ?([0-9]{1,2})\)"
 )
 
 
@@ -73,7 +75,7 @@ def _demands(sentence: str) -> Iterator[str]:
 
 def _limits(sentence: str, asked: Asked) -> Iterator[str]:
     """The first limit whose words a sentence has, on the GPUs that it names; of an instruction's name only one that is marked so."""
-    if not _LIMIT.search(sentence):
+    if not _LIMIT.search(sentence) or _TAKEN.search(sentence):
         return
     named = any(re.search(row.field("name"), sentence, re.IGNORECASE) for row in _rows("instructions"))
     each = {row.name: row for row in _rows("limits")}
@@ -130,7 +132,7 @@ def _registers(subject: str) -> str:
     """What the threads, the blocks or the registers of a question leave of the others."""
     threads = {int((one[1] or one[2]).replace(",", "")) for one in _THREADS.finditer(subject)}
     used = {int(one[1]) for one in _EACH.finditer(subject)}
-    blocks = int(found[1]) if (found := _BLOCKS.search(subject)) else 1
+    blocks = int(found[1] or found[2]) if (found := _BLOCKS.search(subject)) else 1
     if len(threads) == 1 and 0 < max(threads) <= 1024:
         (count,) = threads
         most = most_registers(count, blocks)
