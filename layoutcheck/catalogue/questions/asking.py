@@ -22,7 +22,7 @@ _STOP = re.compile(
     r"(?<=[.!?])[\s*]+(?=[\w`*\"'(])|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*]|[0-9][.)]) )"
 )
 _ASKS = re.compile(
-    r"(?i)\b(?:what|which|why|how|when|where|who|whether|whose)\b|(?:^|, )(?:so )?(?:is|are|does|do|did|can|could|should|must|may|will|would|has|have)\b"
+    r"(?i)\b(?:what|which|why|how|when|where|who|whether|whose)\b|^(?:so )?(?:is|are|does|do|did|can|could|should|must|may|will|would|has|have)\b"
     r"|\bdifferences? (?:of|between)|\bmeaning of|\bexplain|\b(?:under|mis)\w*stand|\bconfus\w+|\bunclear\b|\bwonder\w*|\bclarif\w+|\bcurious|\bpurpose of|\bhow to\b|\bsuggestions?\b|\bI want to\b|\bplease help\b|\bmax(?:imum)?\b|\blimits?\b"
 )
 _ASKS_BY_WORD = re.compile(

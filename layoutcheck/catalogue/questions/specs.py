@@ -31,7 +31,7 @@ _ASPECTS = {
     "align": r"\b(?:mis)?align\w*|(?-i:(?<![MNK] be a )(?<![MNK] a ))\bmultiples? of\b|\bboundar(?:y|ies)\b",
     "size": r"(?-i:\b[MNK]\b)|\bsizes?\b|\bbytes?\b|\bbits?\b|\bhow (?:many|much|large|big|wide)\b(?! (?:lanes|threads|warps))|\bwidths?\b|\bshapes?\b|\b(?:values?|counts?|numbers?|types?|dtypes?|columns)\b|\bfloats?\b|\b[fsu](?:32|64)\b",
     "who": r"\bwho\b|\b(?:lanes?|threads?|warps?|warpgroups?)\b|\belect\w*|\bissue[sd]?\b|\bparticipat\w+|\bcollective\w*",
-    "when": r"\bfence\w*|\bwait\w*|\bbefore\b|\bafter(?:wards)?\b|\bpreced\w+|\bfollow\w*|\bsync\w*|\border\w*|\bcommit\w*|\bvisible|\bwhen\b",
+    "when": r"\bfence\w*|\bwait\w*|\bbefore\b|\bafter(?:wards)?\b|\bpreced\w+|\bfollow\w*|\bsync\w*|\border\w*|\bcommit\w*|\bvisible|\bwhen (?:do|does|must|should|is|are|to)\b",
     "arch": r"\bGPUs?\b|\barch\w*|\bsm_?[0-9]{2,3}\w?\b|\bcompute capabilit\w+|\btargets?\b|\bhardware\b|\bgenerations?\b|\bHopper|\bAmpere|\bTuring|\bAda\b|\bBlackwell|\b[ABHTL][0-9]{1,3}0S?\b|\bGeForce|\bRTX\b",
 }
 _THREADS = re.compile(
