@@ -20,6 +20,7 @@ import numpy as np
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.machine import Launch
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.global_memory import FENCES, PAIRS, ordering
@@ -29,7 +30,7 @@ from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.releases import LOOKED_AT, Handed, Key, apart, handed, key
 from layoutcheck.order.replay import MOST_PROBLEMS
 from layoutcheck.order.tell import Teller
-from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
+from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation
 
 TITLE = "global memory between blocks"

@@ -27,10 +27,11 @@ import numpy as np
 from layoutcheck.dsl.lowered.arguments import INTEGER, Numbers
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.problems import Party, Problem, party_of
-from layoutcheck.order.watched import Event, Watched, first_thread, for_all
+from layoutcheck.order.watched import Event, Watched, first_thread
 from layoutcheck.sources.mlir import Operation, each_once
 
 KIND = "box-outside"

@@ -15,12 +15,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.order.between import reaches_globally
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party, Problem, party_of
-from layoutcheck.order.watched import Event, Watched, first_thread, for_all, lanes_of
+from layoutcheck.order.watched import Event, Watched, first_thread, lanes_of
 from layoutcheck.sources.mlir import Operation
 
 UNCHECKED = "whether what is accessed before griddepcontrol.wait is older than the kernel in front"

@@ -34,11 +34,12 @@ from layoutcheck.dsl.lowered.needed import Needed
 from layoutcheck.dsl.lowered.removed import constant_of
 from layoutcheck.dsl.lowered.shared_turns import ByBlock
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.runs import Cluster, Run
-from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
+from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation, Region
 
 SECONDS = 2.0  # of processor time

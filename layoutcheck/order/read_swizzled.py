@@ -23,10 +23,11 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.atoms.tma.descriptor import SPAN_BYTES, Descriptor, machine_swizzle
 from layoutcheck.brackets import closing, split
 from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.order.problems import Party, Problem
-from layoutcheck.order.watched import Event, Watched, first_thread, for_all, lanes_of
+from layoutcheck.order.watched import Event, Watched, first_thread, lanes_of
 from layoutcheck.sources.traced_module import TracedModule
 
 KIND = "read-swizzled"

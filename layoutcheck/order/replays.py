@@ -19,6 +19,7 @@ import numpy as np
 
 from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.record import Number
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.contents import WORD, agree, place_of
 from layoutcheck.order.crowded import crowded
@@ -27,7 +28,7 @@ from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules import rule_of
 from layoutcheck.order.runs import Run
 from layoutcheck.order.tell import Teller
-from layoutcheck.order.watched import Event, Watched, for_all, lanes_of
+from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import KernelFinding
 

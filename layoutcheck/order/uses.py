@@ -25,13 +25,14 @@ from layoutcheck.dsl.lowered import Kernel, argument_types, read, spaces
 from layoutcheck.dsl.lowered.blocks import Index, all_of, every_block
 from layoutcheck.dsl.lowered.lowered_op import memory_accesses
 from layoutcheck.dsl.lowered.totals import line_totals
+from layoutcheck.dsl.lowered.values import for_all
 from layoutcheck.machine.canonical.footprint import UNIT, operand
 from layoutcheck.order import check_module
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.never_written import unseen
 from layoutcheck.order.other_blocks import LOOKED, SECONDS, Ways, last_cluster
-from layoutcheck.order.watched import BULK_KINDS, Event, Watched, for_all, lanes_of
+from layoutcheck.order.watched import BULK_KINDS, Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.shared_uses import LineUse, SharedReport, SharedUses
 from layoutcheck.sources.traced_module import TracedModule
