@@ -245,7 +245,7 @@ def _wrong(findings: Iterable[KernelFinding]) -> list[KernelFinding]:
     """What is more than a note, once for each pair of lines that can be named."""
     found: dict[Any, KernelFinding] = {}
     for finding in findings:
-        places = tuple((one.where.file, one.where.line) for one in finding.places[:2])
+        places = finding.lines
         if finding.severity == "wrong" and any(file for file, _ in places):
             found.setdefault((finding.code, places), finding)
     return list(found.values())

@@ -158,9 +158,7 @@ class Replays:
         self.met.update(event.meaning.op for block in run.blocks for event in block.events)
         others = partial(_kept, self._others(run), []) if run.first else None
         like = likeness(run.blocks)
-        keys = itertools.product(
-            {False, run.empty}, {True, run.alike}, [like.form]
-        )  # what says as much of it
+        keys = itertools.product({False, run.empty}, {True, run.alike}, [like.form])  # as much is said of it
         if not run.first and any(like.told_by(one) for key in keys for one in self.seen[key]):
             self.unchecked |= {note for block in run.blocks for note in block.notes}
             return
@@ -202,7 +200,7 @@ class Replays:
     def tell(self, problems: list[Problem], launched: bool = False) -> None:
         """Keep problems as findings, one for each code and pair of lines; `launched`: of it as it is."""
         for one in self.teller.findings(problems):
-            key = (one.code, one.severity, *((p.where.file, p.where.line) for p in one.places[:2]))
+            key = (one.code, one.severity, *one.lines)
             if not self.empty and key in self.when_empty:
                 self.when_empty.discard(key)
                 del self.findings[key]
@@ -232,12 +230,8 @@ def causes(found: list[KernelFinding]) -> tuple[KernelFinding, ...]:
     """The findings without those whose cause is told, by another code or between threads of one block."""
     if any(f.severity == "wrong" and f.code not in _SYMPTOMS for f in found):
         found = [f for f in found if f.code not in _SYMPTOMS]
-    within = [_lines(f) for f in found if f.code == _RACE]
-    return tuple(f for f in found if f.code != _OF_A_PAIR or _lines(f) not in within)
-
-
-def _lines(found: KernelFinding) -> set[tuple[str, int]]:
-    return {(place.where.file, place.where.line) for place in found.places[:2]}
+    within = [{*f.lines} for f in found if f.code == _RACE]
+    return tuple(f for f in found if f.code != _OF_A_PAIR or {*f.lines} not in within)
 
 
 def _kept(source: Iterator[list[Watched]], met: list[list[Watched]]) -> Iterator[list[Watched]]:

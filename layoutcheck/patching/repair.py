@@ -322,7 +322,7 @@ def _remaining(found: Repaired, finding: KernelFinding, still: list[KernelFindin
             one
             for one in still
             if one.code == finding.code
-            and all((p.where.file, p.where.line) in at for p, at in zip(one.places[:2], there, strict=False))
+            and all(line in at for line, at in zip(one.lines, there, strict=False))
         ),
         None,
     )
