@@ -97,11 +97,9 @@ def brought_twice(replay: Replay, stored: Arrived, names: Names) -> Iterator[Bre
     labels, writers = replay.shared[0][kept], replay.writers[0][kept]
     used |= {*np.unique(np.concatenate([labels, stored.at]) // GLOBAL_STEP).tolist()}
     spare = {n: {one.modes for one in every} for n, every in names.known.items() if n not in used}
-    read = (
-        {*np.unique(replay.through[0] >> SHIFT).tolist(), *np.unique(stored.through).tolist()}
-        if spare
-        else ()
-    )
+    if not spare:
+        return
+    read = {*np.unique(replay.through[0] >> SHIFT).tolist(), *np.unique(stored.through).tolist()}
     brought = {n: np.unique(labels[writers == n]) for n in np.unique(writers).tolist() if n in read}
     ops = list(replay.moves.numbers) if replay.moves is not None else []
     for (one, mine), (other, theirs) in combinations(brought.items(), 2):

@@ -78,9 +78,10 @@ def _judge(
             row, reads = spans(blocks, access, width, address)
             stays = (row >= 0) & (row + reads <= size)
             found.short = found.short or int((row + reads).max(initial=0)) < size
-            for at, ends in ((row + reads == size, found.ends), (row == 0, found.begins)):
-                if side == 1 and (at & (reads > 0)).any():
-                    ends.add(object_of(access, side))
+            edges = ((row + reads == size, found.ends), (row == 0, found.begins)) if side == 1 else ()
+            for at, objects in edges:
+                if (at & (reads > 0)).any():
+                    objects.add(object_of(access, side))
             found.inside += int(reads[stays].sum())
             fault = _beyond(blocks, access, (side, op, size), row, reads, stays, 0 if sure else extent or 0)
             if fault is None:
