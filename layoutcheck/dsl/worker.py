@@ -82,6 +82,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever the DSL prints is not an answer
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    gc.set_threshold(50_000)  # what a kernel is built of stays to its end: a fifth of the time
     limit_memory()
     if WITH_PARENT in sys.argv:
         end_with_parent()
@@ -285,8 +286,7 @@ def in_fork(items: list[Item], task: str, size: int) -> Generator[Item, None, St
     """Stream the answers of the fork that works, or of a new one if that has had enough."""
     if _forks and (_forks[0].is_gone() or _forks[0].spent + len(items) / BATCH[task] > 1):
         end_fork()
-    used = bool(_forks)
-    if not used:
+    if not (used := bool(_forks)):
         _forks.append(Fork())
     answered = 0
     for answer in _forks[0].answers(items, task, size):
