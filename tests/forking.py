@@ -1,8 +1,8 @@
 """Programs as forks of one process that has imported the DSL: half a second less for each.
 
 `traced_in_forks` puts them in the place of plain processes where a test traces them; the tests of the trace
-itself do without. `run_here` does without the worker processes of `layoutcheck ci`, too. `printed` runs a
-program that is not traced.
+itself do without. The process of a `Session` is such a fork, too. `run_here` does without the worker
+processes of `layoutcheck ci`. `printed` runs a program that is not traced.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import SimpleNamespace
 from typing import IO, Any
 
 import pytest
 
+from layoutcheck.dsl import worker
 from layoutcheck.dsl.spool import OPTIONS, begin
 from layoutcheck.dsl.trace import CACHES
 from layoutcheck.lint import runs
@@ -68,14 +71,26 @@ class Forked:
             return None
 
 
+class ForkedWorker(Forked):
+    """The process of a `Session`: its requests and answers go through pipes."""
+
+    def __init__(self, command: list[str], *, cwd: str, env: Mapping[str, str], **_: object):
+        (asked, into), (answers, out) = os.pipe(), os.pipe()
+        self.stdin, self.stdout = os.fdopen(into, "wb"), os.fdopen(answers, "rb")
+        with os.fdopen(asked, "rb") as given, os.fdopen(out, "wb") as told, TemporaryFile() as errors:
+            super().__init__(command, told, env, cwd, given, errors)
+
+
 @pytest.fixture(autouse=True)
 def traced_in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs that a test traces are forks; for the `conftest.py` of a folder.
+    """Programs that a test traces are forks, and what it asks the DSL; for the `conftest.py` of a folder.
 
     Processes that the test forks ask the same one.
     """
     _server()
     monkeypatch.setattr("layoutcheck.dsl.trace._process", Forked)
+    names = {name: getattr(subprocess, name) for name in ("PIPE", "DEVNULL")}
+    monkeypatch.setattr("layoutcheck.dsl.session.subprocess", SimpleNamespace(Popen=ForkedWorker, **names))
 
 
 class Here(Executor):
@@ -178,6 +193,10 @@ def _begin(asked: dict[str, Any]) -> None:
     _read_environment()
     atexit.register(gc.freeze)  # 0.4 s at the end of each program
     sys.argv = asked["command"]
+    if sys.argv[:2] == ["-m", worker.__name__]:
+        worker.bare = lambda name: (import_module(name), lambda: None)  # type: ignore[assignment]
+        worker.main()
+        raise SystemExit(0)
     if OPTIONS in os.environ:  # traced
         options = json.loads(os.environ[OPTIONS])
         os.environ[OPTIONS] = json.dumps({**options, "parent": os.getppid()})

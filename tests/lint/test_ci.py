@@ -102,6 +102,7 @@ def test_nothing_is_run_without_a_word(repository: Path, capsys: pytest.CaptureF
     assert not (repository / "ran").exists()
 
 
+@pytest.mark.usefixtures("run_here")
 def test_a_repository_is_checked(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two programs, one refused copy at its line; the second time from what is kept."""
     pytest.importorskip("cutlass")
