@@ -12,6 +12,9 @@ from layoutcheck.synthesis.compiled import Compiled, expected, made_of
 from layoutcheck.synthesis.demand import Demand, l1_left, resident
 from layoutcheck.synthesis.pace import H200, pace, pipes
 from layoutcheck.synthesis.plans import Synthesis
+from tests.forking import traced_in_forks
+
+__all__ = ["traced_in_forks"]
 
 K = "gmem (?,?{div=8}):(?{div=8},1)"
 MN = "gmem (?{div=8},?):(1,?{div=8})"
