@@ -111,15 +111,28 @@ def _first_row(side: Side, along: Along) -> tuple[int, int, tuple[int, ...]] | N
 
 
 def untaken(links: list[Link], names: Names) -> Iterator[Breach]:
-    """The k of both tensors of a product that no sum of these takes.
+    """The k of both tensors of a product that no sum of these takes, and those that one takes twice instead.
 
-    Extents that only a run knows are not looked at: what a kernel takes may have an extent of its own.
+    Extents that only a run knows may be larger than what a kernel takes; they count only where k come twice.
     """
     a, b = _taken([one.a for one in links]), _taken([one.b for one in links])
-    if np.array_equal(a, b) and a.size not in names.guesses and not a.all():
-        left = np.flatnonzero(~a)
-        facts = (("left", (int(left[0]), int(left[-1]))), ("count", left.size), ("of", a.size))
-        yield Breach("short", links[-1].op, "", facts)
+    if not np.array_equal(a, b) or a.all():
+        return
+    left, twice = np.flatnonzero(~a), _twice(links, a.size)
+    if twice or a.size not in names.guesses:
+        facts = {"left": (int(left[0]), int(left[-1])), "count": left.size, "of": a.size, "twice": twice}
+        yield Breach("short", links[-1].op, "", tuple(facts.items()))
+
+
+def _twice(links: list[Link], extent: int) -> tuple[int, ...]:
+    """The first and the last k that a sum takes again, where it takes as many as there are; () for none."""
+    sums = np.concatenate([np.repeat(one.sums, one.a.there.sum(1)) for one in links])
+    k = np.concatenate([one.a.values[one.a.there] for one in links])
+    for total in np.unique(sums):
+        taken, counts = np.unique(k[sums == total], return_counts=True)
+        if counts.sum() >= extent and (again := taken[counts > 1]).size:
+            return int(again[0]), int(again[-1])
+    return ()
 
 
 def _taken(along: list[Along]) -> Array:

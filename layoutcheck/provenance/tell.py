@@ -73,7 +73,8 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
         rule, (title, message) = lc604.RULE, lc604.tell(breach.letter, facts)
     evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, "operand": breach.letter}
     evidence |= {key: list(value) if isinstance(value, tuple) else value for key, value in facts.items()}
-    return KernelFinding(rule.code, rule.severity, title, message, tuple(places), evidence)
+    severity = rule.severity if facts.get("twice", True) else "note"
+    return KernelFinding(rule.code, severity, title, message, tuple(places), evidence)
 
 
 def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFinding]:

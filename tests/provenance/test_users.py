@@ -14,9 +14,17 @@ from tests.users import ROOT, Kernel, kernels, traced
 
 pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
 PRODUCTS, COPIES = "tests.provenance.users", "tests.dsl.lowered.users"
+SHORT = "LC613"
+# of `warps`: whether it is wrong, which k are left, which come twice
+K_LEFT = {16: ("note", [96, 127], []), 20: ("wrong", [16, 127], [0, 111]), 21: ("wrong", [224, 255], [0, 31])}
 # kernel, architecture, variants, what is told of each
 FEW = (
-    ("warps", "sm_80", "6 16 17 18 19", (("LC612",), ("LC613",), ("LC604",), (), ())),
+    (
+        "warps",
+        "sm_80",
+        "6 16 17 18 19 20 21 22",
+        (("LC612",), (SHORT,), ("LC604",), (), (), (SHORT,), (SHORT,), ()),
+    ),
     ("groups", "sm_90a", "0 4 8", ((), ("LC612",), ("LC604",))),
     ("blocks", "sm_100a", "6 7", (("LC610",), ("LC250",))),
     ("scaled4", "sm_100a", "2", (("LC603",),)),
@@ -33,6 +41,9 @@ def test_products(name: str, arch: str, hows: str, told: tuple[tuple[str, ...], 
     assert not found.failures
     assert tuple(tuple(one.code for one in report.findings) for report in found.operands) == told
     assert all(report.followed == report.products for report in found.operands)
+    short = [one for report in found.operands for one in report.findings if one.code == SHORT]
+    kept = [(one.severity, one.evidence["left"], one.evidence["twice"]) for one in short]
+    assert kept == (list(K_LEFT.values()) if name == "warps" else [])
     scales = [any("scale factors of" in words for words in report.unchecked) for report in found.operands]
     assert scales == [name == "scaled4"] * len(told)
 

@@ -32,7 +32,7 @@ N = 128  # threads of warps that compute
 TOLD = {
     "warps": ("LC604", "LC100 LC257", "LC602", "LC603", "LC609", "LC612", "LC604", "LC604", "LC604",
               "LC604", "LC501 LC603", "LC604", "LC603", "LC602", "LC604", "note LC613", "LC604", "right",
-              "right"),
+              "right", "LC613", "LC613", "right"),
     "groups": ("LC604", "LC603", "LC612", "LC612", "LC609", "LC501 LC502 LC603", "LC604", "LC604",
                "LC507", "not checked", "LC603", "LC604", "note LC203", "refused", "LC234 LC237 LC603",
                "LC603", "LC604", "right"),
@@ -75,7 +75,9 @@ def warps(
     (x, x); 9 C's slice of thread t ^ 1; 10 B's fragment filled for another tiled MMA; 11 reads the other
     stage; 12 B's tile of block x; 13 B's k-tile is the next; 14 A's copy is B's; 15 C partitioned by the
     other MMA; 16 the last k-tile is left out; 17 A's slice of the lane; 18 each k-tile begins with what the
-    warp thinks of the one before (right); 19 zeroed in each k-tile, behind a printf (right)"""
+    warp thinks of the one before (right); 19 zeroed in each k-tile, behind a printf (right); 20 k-block 0 in
+    the place of all; 21 the ring brings each k-tile again, of dynamic extents; 22 these, the next k-block
+    first (right)"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     K, S = 32, 2
     al = SmemAllocator()
@@ -130,8 +132,9 @@ def warps(
     for k in cutlass.range(tiles, unroll=1):
         nxt = k + 1
         if nxt < tiles:
-            kb = (nxt + 1) % tiles if const_expr(how == 13) else nxt
-            cute.copy(fill, fa[None, None, None, nxt], ta[None, None, None, nxt % S])
+            ka = k if const_expr(how == 21) else nxt
+            kb = (nxt + 1) % tiles if const_expr(how == 13) else ka
+            cute.copy(fill, fa[None, None, None, ka], ta[None, None, None, nxt % S])
             cute.copy(fill, fb[None, None, None, kb], tb[None, None, None, nxt % S])
         arch.cp_async_commit_group()
         arch.cp_async_wait_group(1)
@@ -148,6 +151,7 @@ def warps(
         cute.copy(copy_b, lb[None, None, None, other_stage], mb)
         blocks = cute.size(ra, mode=[2])
         for i in cutlass.range_constexpr(blocks):
+            i = 0 if const_expr(how == 20) else (i + 1) % blocks if const_expr(how == 22) else i
             j = (i + 1) % blocks if const_expr(how == 4) else i
             cute.gemm(mma, total, ra[None, None, i], rb[None, None, j], total)
         arch.sync_threads()
@@ -566,9 +570,8 @@ def tensor(kind, rows, columns):
 
 def build(name, how):
     if name == "warps":
-        cute.compile(
-            run_warps, tensor(BFloat16, 128, 128), tensor(BFloat16, 192, 128), tensor(BFloat16, 128, 192), how
-        )
+        m, n, k = (cute.sym_int(divisibility=64) for _ in "mnk") if how > 20 else (128, 192, 128)
+        cute.compile(run_warps, *(tensor(BFloat16, *one) for one in ((m, k), (n, k), (m, n))), how)
     elif name == "groups":
         cute.compile(
             run_groups,

@@ -8,12 +8,18 @@ from layoutcheck.markdown import Page, heading
 
 
 def tell(facts: dict[str, Any]) -> tuple[str, str]:
-    """Which k are left."""
-    first, last = facts["left"]
+    """Which k are left, and which are taken twice instead."""
+    (first, last), twice = facts["left"], facts["twice"]
+    if twice:
+        return "a sum takes some k of A and B twice, and others never", (
+            f"A and B both have {facts['of']} k. One sum takes k from {twice[0]} to {twice[1]} more than once, and no "
+            f"sum of the first or of the last block takes {facts['count']} of them, from {first} to {last}. A k-block, "
+            f"a stage or a tile comes again in the place of another one."
+        )
     return "no sum takes some k of A and B", (
         f"A and B both have {facts['of']} k. No sum of the first or of the last block takes {facts['count']} of "
         f"them, from {first} to {last}. If all k are meant, C lacks their products."
     )
 
 
-RULE = Page(*heading(__doc__, "note"))
+RULE = Page(*heading(__doc__, "wrong"))
