@@ -189,6 +189,7 @@ class Program:
                     bits |= machine.provenance[slot]
                 if bits and machine.reasons.guessed(bits):
                     recorder.out.guessed = True
+                    recorder.out.stored |= recorder.loaded(bits)
                     recorder.out.undecided.add(op)
 
             return run

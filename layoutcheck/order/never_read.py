@@ -101,12 +101,17 @@ def _partial(event: Event, threads: int) -> bool:
     if len(lanes) < 2 or len(np.unique(at)) < len(lanes):
         return False
     by_warps = len(np.unique(lanes // _WARP)) == len(lanes)
-    return by_warps or (meaning.op is not None and _summed(meaning.op, event))
+    return meaning.op is not None and _summed(meaning.op, event, by_warps)
 
 
-def _summed(op: Operation, event: Event) -> bool:
-    """Whether what is stored is a sum, or a maximum, of registers, or of what loops or lanes give."""
+def _summed(op: Operation, event: Event, by_warps: bool) -> bool:
+    """Whether what is stored is a sum, or a maximum, of registers, or of what loops or lanes give.
+
+    What one lane of each warp stores is taken for one, unless it is a constant.
+    """
     ops, carrying = behind(stored(op, event.meaning))
+    if by_warps:
+        return bool(carrying) or any(one.operands for one in ops)
     steps = sum(bool(_SUMS.fullmatch(one.name)) for one in ops)
     near = any(one.name == "llvm.load" and parse_type(one.operands[0].type).space == SHARED for one in ops)
     given = bool(carrying) or near or any(one.name == "nvvm.shfl.sync" for one in ops)

@@ -125,7 +125,7 @@ class Recorder:
                 what, tuple(one.of(values) for one in sums) if sums else values, mask, machine.iterations,
                 self.doubt(trust), self.doubt(machine.guard), len(events), trust | machine.guard, trust,
             )  # fmt: skip
-            if parity is not None and self._loaded(machine.provenance[parity]):
+            if parity is not None and self.loaded(machine.provenance[parity]):
                 event.guess = self.out.guessed = True
             event.guess |= any(self.reasons.worst(machine.provenance[slot]) != "static" for slot in counts)
             event.gathers = event.doubt and bool(copied) and not self.doubt(self._behind(copied))
@@ -200,7 +200,7 @@ class Recorder:
             trust |= self.machine.provenance[slot]
         return trust
 
-    def _loaded(self, trust: int) -> bool:
+    def loaded(self, trust: int) -> bool:
         """Whether a number rests on what shared memory holds, which is not known."""
         found = [sentence for kind, sentence in self.reasons.read(trust) if kind in ("uniform", "data")]
         return any(sentence.endswith("shared memory") for sentence in found)

@@ -75,7 +75,8 @@ class Watched:
     around it.
 
     `token` is what every trial of an mbarrier was taken to return; `guessed` says that branches were taken,
-    or loops run, by values that only a run knows, other than its `contents`.
+    or loops run, by values that only a run knows, other than its `contents`; `stored` that shared memory
+    holds some of these.
     """
 
     launch: Launch
@@ -86,6 +87,7 @@ class Watched:
     shared_bytes: int = 0
     token: int = 0
     guessed: bool = False
+    stored: bool = False
     undecided: set[Operation] = field(default_factory=set)  # the branches and loops that are `guessed`
     cut: frozenset[tuple[Operation, tuple[int, ...]]] = frozenset()
     deciding: list[Event] = field(default_factory=list)  # loads of what branches and addresses rest on

@@ -24,6 +24,8 @@ TOLD = {
     "both": 1,
     "bounded": 0,
     "shared_value": 0,
+    "roles": 1,
+    "begun": 0,
 }
 
 
@@ -139,6 +141,46 @@ def shared_value(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
         arch.sync_threads()
         v[t] = x
     b[t] = v[t]
+
+
+@cute.kernel
+def roles(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """A table in shared memory says which warps fill two stages, and which read them (1: too late)."""
+    t, w = arch.thread_idx()[0], arch.make_warp_uniform(arch.warp_idx())
+    v, role = cute.make_tensor(smem(N).iterator, cute.make_layout((64, 2))), smem(4)
+    if t < 4:
+        role[t] = t // 2
+    arch.sync_threads()
+    if role[w] == 0:
+        for k in cutlass.range(6, unroll=1):
+            if k >= 2:
+                arch.barrier(barrier_id=3 + k % 2, number_of_threads=N)
+            v[t, k % 2] = a[t + k]
+            arch.barrier_arrive(barrier_id=1 + k % 2, number_of_threads=N)
+    else:
+        for k in cutlass.range(6, unroll=1):
+            arch.barrier(barrier_id=1 + k % 2, number_of_threads=N)
+            if const_expr(not how):
+                b[t - 64 + k] = v[N - 1 - t, k % 2]
+            if k < 4:
+                arch.barrier_arrive(barrier_id=3 + k % 2, number_of_threads=N)
+            if const_expr(how):
+                b[t - 64 + k] = v[N - 1 - t, k % 2]
+
+
+@cute.kernel
+def begun(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """Sums of two of the four warps; the places of all begin with 0."""
+    t, w, part = arch.thread_idx()[0], arch.make_warp_uniform(arch.warp_idx()), smem(4)
+    if t % 32 == 0:
+        part[w] = Int32(0)
+    if w < 2:
+        x = arch.warp_reduction_sum(a[t])
+        if t % 32 == 0:
+            part[w] = x
+    arch.sync_threads()
+    if t == 64:
+        b[0] = part[0] + part[1]
 
 
 @cute.jit
