@@ -25,6 +25,7 @@ TOLD = {
     "bounded": 0,
     "shared_value": 0,
     "roles": 1,
+    "table": 1,
     "begun": 0,
 }
 
@@ -143,15 +144,11 @@ def shared_value(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
     b[t] = v[t]
 
 
-@cute.kernel
-def roles(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
-    """A table in shared memory says which warps fill two stages, and which read them (1: too late)."""
-    t, w = arch.thread_idx()[0], arch.make_warp_uniform(arch.warp_idx())
-    v, role = cute.make_tensor(smem(N).iterator, cute.make_layout((64, 2))), smem(4)
-    if t < 4:
-        role[t] = t // 2
-    arch.sync_threads()
-    if role[w] == 0:
+@cute.jit
+def _by_role(a: cute.Tensor, b: cute.Tensor, role: Int32, how: Constexpr):
+    """Two warps fill two stages, two read them (1: too late)."""
+    t, v = arch.thread_idx()[0], smem((64, 2))
+    if role == 0:
         for k in cutlass.range(6, unroll=1):
             if k >= 2:
                 arch.barrier(barrier_id=3 + k % 2, number_of_threads=N)
@@ -161,11 +158,30 @@ def roles(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
         for k in cutlass.range(6, unroll=1):
             arch.barrier(barrier_id=1 + k % 2, number_of_threads=N)
             if const_expr(not how):
-                b[t - 64 + k] = v[N - 1 - t, k % 2]
+                b[t - 64 + k] = v[127 - t, k % 2]
             if k < 4:
                 arch.barrier_arrive(barrier_id=3 + k % 2, number_of_threads=N)
             if const_expr(how):
-                b[t - 64 + k] = v[N - 1 - t, k % 2]
+                b[t - 64 + k] = v[127 - t, k % 2]
+
+
+@cute.kernel
+def roles(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """A table in shared memory says what each warp does."""
+    t, w, role = arch.thread_idx()[0], arch.make_warp_uniform(arch.warp_idx()), smem(4)
+    if t < 4:
+        role[t] = t // 2
+    arch.sync_threads()
+    _by_role(a, b, role[w], how)
+
+
+@cute.kernel
+def table(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """A table in registers does."""
+    w, role = arch.make_warp_uniform(arch.warp_idx()), cute.make_rmem_tensor(4, Int32)
+    for i in cutlass.range_constexpr(4):
+        role[i] = Int32(i // 2)
+    _by_role(a, b, role[w], how)
 
 
 @cute.kernel

@@ -1,7 +1,7 @@
 """Registers that live in memory while a module is being lowered: `llvm.alloca`, one a thread.
 
-Stores and loads at an offset that is the same for all threads are followed piece by piece; a store at an
-offset that differs from thread to thread, or is not known, makes the whole array unknown.
+Stores and loads at an offset that is the same for all threads are followed piece by piece, and loads of
+numbers at each thread's own; a store at such an offset, or at an unknown one, makes the whole array unknown.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from layoutcheck.dsl.lowered.record import Data, Number
 from layoutcheck.dsl.lowered.spaces import LOCAL, LOCAL_STEP
 from layoutcheck.dsl.lowered.values import Value, number, select, unsigned, wrap
 
+_MOST_PLACES = 32  # of one array that threads load from at once; numpy.choose takes as many
 _Piece = tuple[int, Value, int]  # size in bytes, value, provenance
 
 
@@ -85,9 +86,11 @@ class Registers:
     def load(self, address: Number, size: int) -> tuple[Value, int, bool]:
         """(value, provenance, whether known) of `size` bytes, as one number or what was stored there."""
         same = _same(address)
-        found = self.find(same if same is not None else int(np.asarray(address).flat[0]))
-        if found is None or same is None:
-            return 0, found[0].spoilt if found else 0, False
+        if same is None:
+            return self._by_thread(np.asarray(address), size)
+        found = self.find(same)
+        if found is None:
+            return 0, 0, False
         array, offset = found
         piece = array.pieces.get(offset)
         if piece is not None and piece[0] == size:
@@ -109,6 +112,16 @@ class Registers:
         for length, value, _ in reversed(pieces):
             joined = (joined << (8 * length)) + unsigned(value, 8 * length)
         return wrap(joined, 8 * size), provenance, True
+
+    def _by_thread(self, address: Any, size: int) -> tuple[Value, int, bool]:
+        """The same where each thread has an address of its own, as in a table of the roles of warps."""
+        places, which = np.unique(address, return_inverse=True)
+        found = [self.load(int(one), size) for one in places[:_MOST_PLACES]]
+        provenance = int(np.bitwise_or.reduce([rests for _, rests, _ in found], dtype=object))
+        plain = all(known and isinstance(value, (int, np.ndarray)) for value, _, known in found)
+        if len(found) < len(places) or not plain:
+            return 0, provenance, False
+        return np.choose(which, [value for value, _, _ in found]), provenance, True
 
     def _covering(self, array: _Array, at: int, end: int) -> _Piece | None:
         piece = array.pieces.get(at)

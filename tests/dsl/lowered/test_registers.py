@@ -23,8 +23,11 @@ def little(value: int, size: int) -> list[int]:
     return list((value & ((1 << (8 * size)) - 1)).to_bytes(size, "little"))
 
 
-@given(st.lists(stores, max_size=12), st.sampled_from([1, 2, 4, 8]), st.integers(0, 3))
-def test_what_is_stored_is_loaded(steps: list, size: int, slot: int) -> None:
+@given(
+    st.lists(stores, max_size=12), st.sampled_from([1, 2, 4, 8]), st.tuples(*[st.integers(0, 3)] * THREADS)
+)
+def test_what_is_stored_is_loaded(steps: list, size: int, slots: tuple[int, ...]) -> None:
+    """By each thread at a place of its own, or by all at one."""
     registers = Registers()
     base = registers.allocate(SIZE)
     memory = [[0] * SIZE for _ in range(THREADS)]
@@ -36,9 +39,9 @@ def test_what_is_stored_is_loaded(steps: list, size: int, slot: int) -> None:
         for t in range(THREADS):
             if active is None or active[t]:
                 memory[t][at : at + width] = little(values[t], width)
-    value, _, known = registers.load(base + slot * size, size)
+    value, _, known = registers.load(base + np.array(slots) * size, size)
     if not known:
         return
-    for t in range(THREADS):
+    for t, slot in enumerate(slots):
         found = little(int(np.broadcast_to(number(value), (THREADS,))[t]), size)
         assert found == memory[t][slot * size : (slot + 1) * size]
