@@ -26,6 +26,7 @@ TOLD = {
     "shared_value": 0,
     "roles": 1,
     "table": 1,
+    "chosen": 1,
     "begun": 0,
 }
 
@@ -182,6 +183,17 @@ def table(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
     for i in cutlass.range_constexpr(4):
         role[i] = Int32(i // 2)
     _by_role(a, b, role[w], how)
+
+
+@cute.kernel
+def chosen(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """A number that lane 0 of each warp has loaded says which slot the warp uses."""
+    t, v = arch.thread_idx()[0], smem((N, 4))
+    p = arch.shuffle_sync(a[t], 0) & 3
+    v[t, p] = a[t]
+    if const_expr(not how):
+        arch.sync_threads()
+    b[t] = v[N - 1 - t, p]
 
 
 @cute.kernel

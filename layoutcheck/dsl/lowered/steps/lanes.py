@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from layoutcheck.dsl.lowered.machine import Step
+from layoutcheck.dsl.lowered.record import Data
 from layoutcheck.dsl.lowered.steps import Steps
 from layoutcheck.dsl.lowered.values import number, wrap
 from layoutcheck.sources.mlir import Operation
@@ -30,7 +32,8 @@ def _shuffle(steps: Steps, op: Operation) -> Step:
         provenance[out] = (
             (shared(provenance[a]) if one_lane else provenance[a]) | provenance[b] | provenance[c]
         )
-        if value.__class__ is int or not isinstance(value, np.ndarray):
+        held = value if isinstance(value, tuple) else number(value)
+        if not isinstance(held, np.ndarray):
             values[out] = value
             return
         segment, limit = (clamp >> 8) & 31, clamp & 31
@@ -43,7 +46,8 @@ def _shuffle(steps: Steps, op: Operation) -> Step:
         inside = source >= high if kind == "up" else source <= high
         source = np.where(inside, source, lane)
         thread = np.arange(lane.size)
-        values[out] = value[np.minimum(thread - lane + source, lane.size - 1)]
+        held = held[np.minimum(thread - lane + source, lane.size - 1)]
+        values[out] = replace(value, number=held) if isinstance(value, Data) else held
 
     return run
 
