@@ -96,12 +96,22 @@ def place_groups(products: Products, names: Names) -> Iterator[Breach]:
         if len(np.unique(np.stack([first.rows, first.columns]), axis=1).T) < first.at.size:
             continue
         op = next(iter(products.met))
-        for second in others:
-            breach = _twice(op, first, second, names) or _over(op, first, second, [products], names)
+        pairs = [("groups", first, second) for second in others]
+        pairs += [("turns", *_in_turns(part)) for part in parts]
+        for what, one, other in pairs:
+            breach = _twice(op, one, other, names) if what == "groups" else None
+            breach = breach or _over(op, one, other, [products], names)
             if breach is not None:
                 facts = tuple(fact for fact in breach.facts if fact[0] != "modes")
-                yield replace(breach, facts=(*facts, ("groups", True)))
+                yield replace(breach, facts=(*facts, (what, True)))
                 return
+
+
+def _in_turns(stores: Stores) -> tuple[Stores, Stores]:
+    """What comes to each place first, and what comes there later."""
+    first = np.zeros(stores.at.size, bool)
+    first[np.unique(stores.at, return_index=True)[1]] = True
+    return stores.some(first), stores.some(~first)
 
 
 def _named(stores: Stores) -> Stores:
@@ -172,12 +182,12 @@ def _mode_of(along: Array, stores: Stores, which: Array, names: Names) -> Mode |
 
 
 def _over(op: Operation, first: Stores, second: Stores, every: list[Products], names: Names) -> Breach | None:
-    """A place to which two blocks store sums of two rows of A, or of two columns of B, by one statement.
+    """A place to which two blocks, or turns, store sums of two rows of A, or columns of B, by one statement.
 
     Not in a tensor that the kernel reads, or adds to: it may hold sums over several tiles.
     """
     _, ours, theirs = np.intersect1d(first.at, second.at, return_indices=True)
-    target = names.tensor(first.at[ours])
+    target = names.tensor(first.at[ours]) if ours.size else None
     blocks = [block for products in every for block in products.replay.blocks]
     read = target is None or any(int(first.at[0]) // GLOBAL_STEP in block.touched for block in blocks)
     if target is None or read or any("reduce" in store.name for store in (*first.ops, *second.ops)):

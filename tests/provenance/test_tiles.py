@@ -14,7 +14,8 @@ from tests.lowering import SharedLowering
 # 2 C at (n, m), 3 one row of tiles of C for all, 4 accumulators that are cleared once. Right as well: 5 a sum
 # over tiles of A, 6 C and its mirror image, 7 a sum that each block adds to C, 8 two tiles of C for one of B,
 # 9 every other tile of C in its second half. `scan` adds tile after tile up and stores each sum: 0 rows of A,
-# by steps of its own, and 1 by the grid's, which is a fault; 2 a triangle for A, whose last row goes on.
+# by steps of its own, and 1 by the grid's, which is a fault; 2 a triangle for A, whose last row goes on; 3
+# the tiles of both turns at one place, which is a fault.
 # `windows`: a block's sum begins at its own k (0), B's part of it at the first block's (1).
 KERNELS = """
 import cutlass
@@ -91,6 +92,9 @@ def scan(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how
     elif const_expr(how == 1):
         for t in cutlass.range(x, c.shape[0] // 16, arch.grid_dim()[0], unroll=1):
             one(mma, a, b, c, acc, (t, t), (0, 0), False)
+    elif const_expr(how == 3):
+        for t in cutlass.range(2, unroll=1):
+            one(mma, a, b, c, acc, (x, x), (t, 0), True)
     else:
         thr = mma.get_slice(lane)
         left = thr.partition_A(cute.local_tile(a, (16, 16), (0, 0)))
@@ -151,7 +155,7 @@ for how, several in ((0, False), (1, False), (2, False), (3, False), (0, True), 
 for how, several in ((5, False), (6, False), (7, False), (8, False), (9, True)):
     compile(how, several, (64, 64 if how != 9 else 32, 2))
 compile(1, False, [cute.sym_int(divisibility=32) for _ in range(3)])
-for how in range(3):
+for how in range(4):
     compile(how, None, (64, 16, 2))
 a, b = (make_fake_tensor(BFloat16, (n, 128), (128, 1), assumed_align=16) for n in (64, 8))
 for how in range(2):
@@ -177,7 +181,7 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
     found = traced.operands
     assert not traced.failures, traced.failures
     told = [[f"{x.code} {x.title}" for x in one.findings] for one in found]
-    scans = [[], ["LC602 rows of A are added to sums of other rows"], []]
+    scans = [[], ["LC602 rows of A are added to sums of other rows"], [], [TOLD[3][0]]]
     assert told == [*TOLD, *[[]] * 6, *scans, [], ["LC603 a product pairs different k of A and B"]]
     assert [one.unchecked for one in found[:5]] == [()] * 5
     assert "set ACCUMULATE to False" in found[5].findings[0].message
@@ -190,5 +194,7 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
         True,
     ]
     running = [RUNNING in "".join(one.unchecked) for one in found]
-    assert running == [False] * 12 + [True, False, False] + [False] * 2
+    assert running == [False] * 12 + [True, False, False] + [False] * 3
+    assert found[15].findings[0].evidence["over"] == [0, 8]
+    assert found[15].findings[0].message.startswith("Two turns of a block store at C[0, 0]")
     assert found[14].followed == found[14].products == 1

@@ -15,7 +15,8 @@ def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
             f"elements. The tile of results is written and stored through different layouts or swizzles."
         )
         return "a part of C that no result comes to is stored", message
-    who = "Two warps or warpgroups" if "groups" in facts else "Two blocks"
+    who = "Two blocks" if "turns" not in facts else "Two turns of a block"
+    who = "Two warps or warpgroups" if "groups" in facts else who
     if "again" in facts:
         message = (
             f"{who} store the same row of A times the same column of B, one at C{list(facts['at'])}, one at C{list(facts['again'])}. "
