@@ -24,9 +24,8 @@ from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace, Operan
 from layoutcheck.sources.traced_module import TracedModule
 
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
-
-
 _PRODUCTS = ('"cute.gemm"(', '"cute.mma_atom_call"(')
+_PRIMITIVE = ('"nvvm.tcgen05.mma', '"nvvm.wgmma.mma_async', '"nvvm.mma.sync"')  # written without an MMA atom
 
 
 def multiplies(module: TracedModule) -> bool:
@@ -56,7 +55,8 @@ def _fragments(module: TracedModule) -> OperandReport:
     """The registers of its products by warp-level MMAs."""
     made = partial(OperandReport, module.kernel, module.arch)
     if '"cute.gemm"' not in module.text:
-        return made()
+        bare = 0 if multiplies(module) else sum(map(module.text.count, _PRIMITIVE))
+        return made((), (_others(bare),) if bare else ())
     every = module.text.count('"cute.gemm"(')
     if WARP not in module.text:
         return made((), (_others(every),))

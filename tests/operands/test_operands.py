@@ -161,6 +161,8 @@ def test_a_shared_tile_that_no_descriptor_has_is_told_at_its_line(
 
 def test_a_module_that_cannot_be_read_says_so() -> None:
     assert judged("module {}") == OperandReport("product", "sm_90a")
+    bare = judged('"nvvm.tcgen05.mma"(%a) "nvvm.tcgen05_mma_smem_desc_v2"(%b) "nvvm.mma.sync"(%c)')
+    assert bare.unchecked == ("operands of 2 products by wgmma, tcgen05 or MMAs that are not known",)
     assert judged('"cute.gemm"(%a) : !cute_nvgpu.sm90.mma').unchecked == (
         "operands of 1 products by wgmma, tcgen05 or MMAs that are not known",
     )
