@@ -60,10 +60,13 @@ class JudgedCases:
         return True
 
 
-def judge(runs: Iterable[CaseRun]) -> JudgedCases:
-    """Check every copy of every case, and hold each case against what it expects."""
+def judge(runs: Iterable[CaseRun], known: dict[Any, Report | None] | None = None) -> JudgedCases:
+    """Check every copy of every case, and hold each case against what it expects.
+
+    `known` keeps what was said of a copy, for the next call.
+    """
     out = JudgedCases()
-    reports: dict[Any, Report | None] = {}
+    reports: dict[Any, Report | None] = {} if known is None else known
     for run in runs:
         verdict, codes, beyond = "legal", set[str](), set[tuple[str, str, int]]()
         out.address_sources.update(one.address_source for one in run.trace.copies)

@@ -55,12 +55,22 @@ def lint(
     store.save()
     runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress, programs, part)
     texts = _Texts()
-    seen = _Seen() if runs is None else _judged(runs, settings, texts)
+    reports: dict[Any, Any] = {}
+
+    def look() -> tuple[_Seen, int, Sites, dict[str, Any]]:
+        seen = _Seen() if runs is None else _judged(runs, settings, texts, reports)
+        traced, never = _coverage(read, seen.reached, runs is not None)
+        told = _why_never(never, seen.built, programs, read, listed, runs, settings) if never and runs else {}
+        return seen, traced, never, told
+
+    seen, traced, never, told = look()
+    if runs is not None and (more := told.pop("elsewhere", None)) and not runs.ended:
+        runs.traced.extend(_elsewhere(more, listed, settings, workers, folder, progress, notes))
+        seen, traced, never, told = look()
+        told.pop("elsewhere", None)
     complete = runs is not None and runs.complete and part is None
-    traced, never = _coverage(read, seen.reached, runs is not None)
     if part is not None:
-        never = {}  # the programs of other parts may reach them
-    told = _why_never(never, seen.built, programs, read, listed, runs, settings) if never and runs else {}
+        never, told = {}, {}  # the programs of other parts may reach them
 
     found = [finding for file in read for finding in file.reading.findings] + seen.findings
     found += _never_traced(never, bool(programs)) if runs is not None else []
@@ -111,6 +121,11 @@ class _Runs:
         """Whether every run came to its end."""
         return not any(run.trace.failures for run in self.traced)
 
+    @property
+    def ended(self) -> bool:
+        """Whether SIGTERM came before the last run had ended."""
+        return any(one.kind == "ended" for run in self.traced for one in run.trace.failures)
+
 
 def _trace(
     listed: Sequence[str],
@@ -141,6 +156,24 @@ def _trace(
         return None, [f"{what} not traced: {reason}"], len(mine)
     left = len(found) - len(registered)
     notes = [f"{left} of {what} not under [tool.layoutcheck] paths"] if left else []
+    traced = _ran(mine, listed, settings, workers, folder, progress)
+    notes += dict.fromkeys(note for run in traced for note in run.trace.notes)
+    silent = [_silent(run) for run in traced if _is_silent(run)]
+    if silent:
+        named = ", ".join(silent[:_MOST_NAMED]) + (", ..." if len(silent) > _MOST_NAMED else "")
+        notes.append(f"{many(len(silent), 'program')} built no kernel (for another architecture?): {named}")
+    return _Runs(traced, [cases.unusable(case) for case in mine if case.problem]), notes, 0
+
+
+def _ran(
+    mine: Sequence[cases.RegisteredCase],
+    listed: Sequence[str],
+    settings: Settings,
+    workers: int,
+    folder: Path | None,
+    progress: Progress | None,
+) -> list[cases.CaseRun]:
+    """The runs of cases and programs, what was kept of earlier ones included."""
     store = Cache(folder, "traces")
     try:
         traced = running.trace(mine, settings, store, workers=workers, progress=progress)
@@ -150,13 +183,31 @@ def _trace(
 
     below = projects(settings.root, map(settings.inside, listed))
     folders = [settings.root, *(settings.root / each for each in below)]
-    traced = [replace(run, trace=with_shadowed(run.trace, folders)) for run in traced]
-    notes += dict.fromkeys(note for run in traced for note in run.trace.notes)
-    silent = [_silent(run) for run in traced if _is_silent(run)]
-    if silent:
-        named = ", ".join(silent[:_MOST_NAMED]) + (", ..." if len(silent) > _MOST_NAMED else "")
-        notes.append(f"{many(len(silent), 'program')} built no kernel (for another architecture?): {named}")
-    return _Runs(traced, [cases.unusable(case) for case in mine if case.problem]), notes, 0
+    return [replace(run, trace=with_shadowed(run.trace, folders)) for run in traced]
+
+
+def _elsewhere(
+    more: Sequence[cases.RegisteredCase],
+    listed: Sequence[str],
+    settings: Settings,
+    workers: int,
+    folder: Path | None,
+    progress: Progress | None,
+    notes: list[str],
+) -> list[cases.CaseRun]:
+    """Runs for other architectures, which the names of sites say that no run reached."""
+    again = _ran(more, listed, settings, workers, folder, progress)
+    archs = ", ".join(dict.fromkeys(case.arch for case in more))
+    notes.append(
+        f"{many(len(more), 'run')} for {archs}, which copy sites name that no other run reached"
+        " (`run-arch` in the settings names the architectures)"
+    )
+    notes += [
+        f"{run.case} failed, and nobody asked for it: {one.kind}: {' '.join(one.message.split())[:160]}"
+        for run in again
+        for one in run.trace.failures[:1]
+    ]
+    return again
 
 
 def _is_silent(run: cases.CaseRun) -> bool:
@@ -192,12 +243,12 @@ class _Seen:
     notes: list[str] = field(default_factory=list)
 
 
-def _judged(runs: _Runs, settings: Settings, texts: _Texts) -> _Seen:
+def _judged(runs: _Runs, settings: Settings, texts: _Texts, reports: dict[Any, Any]) -> _Seen:
     """The findings that no comment silences, and the counts of what was run."""
     from layoutcheck.lint.judged import judge  # loads the model, which reading does not need
     from layoutcheck.sources.traced import address_sources
 
-    judged = judge(runs.traced)
+    judged = judge(runs.traced, reports)
     every = judged.findings + runs.unusable
     loud = [finding for finding in every if not texts.suppressions(finding.path).silences(finding)]
     notes = [_NO_ORDER] * (not settings.order) + [_NO_LOWERED] * (not settings.lowered)
@@ -282,7 +333,10 @@ def _why_never(
 
     single = _single(read, settings.lowered and runs.complete)
     why = reasons(never, built, programs, single, listed, runs.traced)
-    return {"uncalled": why.uncalled, "untaken": why.untaken, "because": why.because}
+    return {
+        "uncalled": why.uncalled, "untaken": why.untaken, "because": why.because,
+        "elsewhere": why.elsewhere,
+    }  # fmt: skip
 
 
 def _single(read: Sequence[files.File], seen: bool) -> set[tuple[str, int]]:

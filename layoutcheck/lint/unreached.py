@@ -12,7 +12,7 @@ import contextlib
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from layoutcheck.digits import many
@@ -42,11 +42,15 @@ _GENERATIONS = (8, 9, 10)  # of the three names
 
 @dataclass(slots=True)
 class Reasons:
-    """By file: `uncalled` by `path:function`, or by cell of a notebook; `because` by reason."""
+    """By file: `uncalled` by `path:function`, or by cell of a notebook; `because` by reason.
+
+    `elsewhere` are the programs that may reach a site if they run for the architecture that its name says.
+    """
 
     uncalled: Sites = field(default_factory=dict)
     untaken: Sites = field(default_factory=dict)
     because: dict[str, Sites] = field(default_factory=dict)
+    elsewhere: list[RegisteredCase] = field(default_factory=list)
 
 
 def reasons(
@@ -82,6 +86,7 @@ def reasons(
                     continue
                 why = f"behind a condition that no kernel met; {why}"
             _add(out.because.setdefault(path, {}), why, line)
+    out.elsewhere = list(told.elsewhere)
     return out
 
 
@@ -94,6 +99,7 @@ class _Runs:
 
     def __init__(self, runs: Sequence[CaseRun]) -> None:
         self.runs = runs
+        self.elsewhere: dict[RegisteredCase, None] = {}
         self._by_file: dict[str, list[CaseRun]] = {}
         for run in runs:
             for file in {run.case.path, *map(shown, run.trace.imported)}:
@@ -119,9 +125,10 @@ class _Runs:
         importing = importing or [run for run in near if id(run) in known]
         if not importing:
             return self._not_imported()
-        other = _other_arch(f"{path} {' '.join(name for name, _ in around)}", importing)
-        if other:
-            return other
+        wanted, had = _other_arch(f"{path} {' '.join(name for name, _ in around)}", importing)
+        if wanted:
+            self.elsewhere.update((_for(run.case, wanted), None) for run in importing if run.case.free)
+            return f"its name says {wanted.strip('a')}, and programs ran for {had}"
         for run in importing:
             for one in _of_the_run(run):
                 if one.where is not None and shown(one.where.file) == path:
@@ -190,8 +197,12 @@ def _words(failure: TraceFailure) -> str:
     return said
 
 
-def _other_arch(names: str, importing: Sequence[CaseRun]) -> str:
-    """That the names around a site are of another generation than all programs ran for; "" if not.
+def _for(case: RegisteredCase, arch: str) -> RegisteredCase:
+    return replace(case, arch=arch, name=f"{case}[{arch}]", free=False, named=False, more=True)
+
+
+def _other_arch(names: str, importing: Sequence[CaseRun]) -> tuple[str, str]:
+    """The architecture of the names around a site, and those of the programs, if all are of others; else "".
 
     A kernel may ask for another one than its program's: that of a program that ended before it built one
     says nothing.
@@ -204,5 +215,5 @@ def _other_arch(names: str, importing: Sequence[CaseRun]) -> str:
     had = {arch for run in told for arch in (run.case.arch, *(one.arch for one in run.trace.kernels))}
     generations = {int(found[1]) for arch in had if (found := re.match(r"sm_([0-9]+)[0-9]", arch))}
     if not (wanted and had) or wanted & generations:
-        return ""
-    return f"its name says sm_{min(wanted)}0, and programs ran for {', '.join(sorted(had))}"
+        return "", ""
+    return f"sm_{min(wanted)}0{'a' * (min(wanted) > 8)}", ", ".join(sorted(had))

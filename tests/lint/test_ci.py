@@ -38,7 +38,7 @@ from layoutcheck.lint.kept import imports_of, unchanged
 from layoutcheck.lint.run import _silent, _skipped
 from layoutcheck.lint.runs import shorten, trace
 from layoutcheck.settings import Settings
-from layoutcheck.sources.traced import Trace
+from layoutcheck.sources.traced import ElementReport, Kernel, Trace, TraceFailure
 from layoutcheck.tracing import Script, status, traced
 from layoutcheck.whole import MARK
 from tests.forking import Forked, run_here
@@ -530,6 +530,41 @@ def test_sites_that_no_program_reached_are_told_with_the_reason(
     assert "never traced: 1 of 4 behind conditions that no kernel met: kernels.py " in said
     why = "no program that imports its file built its kernel"
     assert f"never traced: kernels.py:20: {why}" in said
+
+
+def test_what_a_site_names_is_run_for_it(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its programs once more; what fails only there is told, and fails nothing."""
+    text = "@cute.kernel\ndef sm100_k(a: cute.Tensor):\n    cute.copy(a, a, a)\n"
+    (repository / "kernels.py").write_text(f"{KERNEL}{text}{text.replace('sm100', 'sm120')}")
+    (repository / "half.py").unlink()
+    (repository / "test_kernels.py").write_text(
+        "import kernels\ndef test_good():\n    kernels.build(16), kernels.sm100_k, kernels.sm120_k\n"
+    )
+    file, asked = str(repository / "kernels.py"), []
+    lines = {"sm_90a": 7, "sm_100a": 15}
+
+    def traced(cases: list[RegisteredCase], *_: object, **__: object) -> Iterator[CaseRun]:
+        for case in cases:
+            asked.append(case.arch)
+            failures = (TraceFailure("test", "it asks for another GPU"),)
+            if line := lines.get(case.arch):
+                copied = ElementReport("k", case.arch, lines=((file, line),))
+                found = Trace(kernels=(Kernel("k", case.arch, 1),), imported=(file,), elements=(copied,))
+                yield CaseRun(case, found)
+            else:
+                yield CaseRun(case, Trace(failures=failures, imported=(file,)))
+
+    monkeypatch.setattr("layoutcheck.lint.runs.trace", traced)
+    assert run(["ci", "--yes", *FAST]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert asked == ["sm_90a", "sm_100a", "sm_120a"]
+    assert "3 copy sites: 2 traced, 1 never traced." in said
+    assert "2 runs for sm_100a, sm_120a, which copy sites name that no other run reached" in said
+    assert "test_kernels.py[sm_120a] failed, and nobody asked for it: test: it asks for another GPU" in said
+    assert run(["ci", "--yes", "--arch", "sm_90a", *FAST]) == 0
+    assert asked[3:] == ["sm_90a"]
 
 
 CASES = """\
