@@ -20,6 +20,7 @@ _WORDS = (b"import", b"def test", b"pytest_plugins")
 _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
 _IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
 _DOTTED = re.compile(r"(?:^|,)\s*([\w.]+)")
+_NAME = re.compile(r"\w+(?:\.\w+)*")
 _IMPORTERS = ("importlib.import_module", "__import__", "pytest.importorskip")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
@@ -40,7 +41,8 @@ ANY = "*"
 class Outline:
     """What a file's text says of its part in a program.
 
-    `names` are the dotted names that it uses of other modules (relative ones begin with their dots),
+    `names` are the dotted names that it uses of other modules (relative ones begin with their dots; `ANY`
+    stands for one that is made while it runs, and with it all texts that may be one are names),
     `exports` what it makes of them (name -> dotted name) and defines (name -> ""), `kernels` whether it uses
     the DSL's builders, `tests` whether it defines tests, `main` whether it asks for `__main__`,
     `calls` the functions that it calls as it is imported: dotted names, "" for one of its own. `takes` are
@@ -80,6 +82,9 @@ def outline(raw: bytes) -> Outline:
                 names.add(dotted)
         elif isinstance(node, ast.Call):
             names.update(_by_function(node, exports))
+    if ANY in names:
+        texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+        names.update(text for text in texts if isinstance(text, str) and _NAME.fullmatch(text))
     kernels = any(name.startswith("cutlass.") and name.rpartition(".")[2] in _BUILDERS for name in names)
     tests = any(map(_is_tests, tree.body))
     for node in tree.body:
@@ -335,12 +340,12 @@ def _calls(node: ast.stmt, exports: dict[str, str], compiling: Collection[str]) 
 
 
 def _by_function(call: ast.Call, exports: dict[str, str]) -> Iterator[str]:
-    """The module that a call imports by a name in its text."""
+    """The module that a call imports, by a name in its text; `ANY` for one that the call does not tell."""
     function = call.func
     named = function.id if isinstance(function, ast.Name) else ""
     full = _chain(function, exports) if isinstance(function, ast.Attribute) else exports.get(named, named)
-    if full in _IMPORTERS and call.args and isinstance(call.args[0], ast.Constant):
-        yield str(call.args[0].value)
+    if full in _IMPORTERS and call.args:
+        yield str(call.args[0].value) if isinstance(call.args[0], ast.Constant) else ANY
 
 
 def _chain(node: ast.Attribute | ast.Name, imported: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from layoutcheck import regular
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError
 from layoutcheck.lint import files
 from layoutcheck.lint.cache import Cache
@@ -28,6 +29,10 @@ _OF_OTHERS = ("__init__.py", "conftest.py", "setup.py", "conf.py")  # run by an 
 _UNFOLLOWED = (
     "`pytest_plugins` is made while pytest runs, or names more than 1000 modules, so that tests whose "
     "kernels come from its fixtures may be missing; `run` in [tool.layoutcheck] names them"
+)
+_UNNAMED = (
+    "the names of modules that they import are made while they run; `run` in [tool.layoutcheck] names those "
+    "that compile kernels"
 )
 
 
@@ -184,6 +189,11 @@ class Repository:
         around = {file for path in left if not self.runs(path) for file in (path, *self._fixture_files(path))}
         return sorted(file for file in around if ANY in self.outlines[file].plugins)
 
+    def unnamed(self, paths: Iterable[str]) -> list[str]:
+        """The tests and scripts of these that are not run, and import what their text does not tell."""
+        unsure = (path for path in paths if ANY in self.outlines[path].names and not self.runs(path))
+        return sorted(path for path in unsure if self.outlines[path].main or self.is_test(path))
+
     def _resolved(self, name: str, path: str, depth: int = 8) -> Iterator[str]:
         """The files that a dotted name, as `path` uses it, stands for."""
         level = len(name) - len(name.lstrip("."))
@@ -284,6 +294,8 @@ def discover(
         if tell is not None:
             for file in repository.unfollowed(wanted):
                 tell(f"{file}: {_UNFOLLOWED}")
+            if left := repository.unnamed(wanted):
+                tell(f"{many(len(left), 'program')} not run, such as {left[0]}: {_UNNAMED}")
         return found
     for entry in settings.run:
         found += _entry(entry, wanted, shown, repository, settings)

@@ -66,6 +66,7 @@ TESTS = [
     "tests/test_broken_import.py",
     "tests/test_by_name.py",
     "tests/test_gemm.py",
+    "tests/test_of_a_name.py",
     "tests/test_same.py",
     "tests/test_star.py",
 ]
@@ -88,6 +89,20 @@ def commands(settings: Settings, *paths: str) -> list[str]:
 
 def test_tests_and_scripts_are_found_through_their_imports(repository: Settings) -> None:
     assert commands(repository) == ["bench.py", "-m pkg.script", *(f"-m pytest -q {path}" for path in TESTS)]
+
+
+def test_programs_that_make_the_names_of_modules_are_told(repository: Settings) -> None:
+    """They may compile kernels, which no text of theirs says."""
+    for name, text in {
+        "test_made": "def test_it(): get('pkg' + '.ops').gemm()",
+        "made": "get('pkg' + '.ops')",
+    }.items():
+        (repository.root / f"{name}.py").write_text(f"from importlib import import_module as get\n{text}\n")
+    told: list[str] = []
+    discover(["."], repository, Cache(None, "outlines"), told.append)
+    assert len(told) == 1 and told[0].startswith(
+        "1 program not run, such as test_made.py: the names of modules"
+    )
 
 
 def test_each_way_to_a_kernel_counts(repository: Settings) -> None:
