@@ -20,7 +20,6 @@ _WORDS = (b"import", b"def test", b"pytest_plugins")
 _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
 _IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
 _DOTTED = re.compile(r"(?:^|,)\s*([\w.]+)")
-_NAME = re.compile(r"\w+(?:\.\w+)*")
 _IMPORTERS = ("importlib.import_module", "__import__", "pytest.importorskip")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
@@ -42,7 +41,7 @@ class Outline:
     """What a file's text says of its part in a program.
 
     `names` are the dotted names that it uses of other modules (relative ones begin with their dots; `ANY`
-    stands for one that is made while it runs, and with it all texts that may be one are names),
+    stands for one that is made while it runs),
     `exports` what it makes of them (name -> dotted name) and defines (name -> ""), `kernels` whether it uses
     the DSL's builders, `tests` whether it defines tests, `main` whether it asks for `__main__`,
     `calls` the functions that it calls as it is imported: dotted names, "" for one of its own. `takes` are
@@ -82,9 +81,6 @@ def outline(raw: bytes) -> Outline:
                 names.add(dotted)
         elif isinstance(node, ast.Call):
             names.update(_by_function(node, exports))
-    if ANY in names:
-        texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-        names.update(text for text in texts if isinstance(text, str) and _NAME.fullmatch(text))
     kernels = any(name.startswith("cutlass.") and name.rpartition(".")[2] in _BUILDERS for name in names)
     tests = any(map(_is_tests, tree.body))
     for node in tree.body:

@@ -53,6 +53,7 @@ class Repository:
         self.outlines = outlines
         self._configured = configured
         self._modules: dict[str, list[str]] = {}
+        self._uses: dict[str, list[str]] = {}  # what `_reached` found
         self._for_every: dict[str, list[str]] = {}  # what `_always` found
         self._by_name: dict[str, dict[str, tuple[str, ...]]] = {}  # what `_fixtures` found
         for path in outlines:
@@ -103,10 +104,12 @@ class Repository:
                     stack.append(reached)
         return False
 
-    def _reached(self, path: str) -> Iterator[str]:
-        for name in self.outlines[path].names:
-            yield from self._resolved(name, path)
-        yield from self._fixture_uses(path)
+    def _reached(self, path: str) -> list[str]:
+        """The files that a file uses, or its tests by fixtures."""
+        if path not in self._uses:
+            found = (file for name in self.outlines[path].names for file in self._resolved(name, path))
+            self._uses[path] = list(dict.fromkeys((*found, *self._fixture_uses(path))))
+        return self._uses[path]
 
     def _fixture_uses(self, path: str) -> Iterator[str]:
         """What the fixtures use that a file's tests take, or that every test gets, of the files around it."""
