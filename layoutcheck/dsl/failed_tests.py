@@ -38,6 +38,7 @@ _EXPECTING = (  # modules, and their classes whose `with` takes an exception awa
     ("unittest.case", "_AssertRaisesContext"),
 )  # fmt: skip
 _AGAIN = "rerun"  # what pytest-rerunfailures makes of a report: the next one counts
+_OF_VALUES = (AssertionError, ZeroDivisionError)
 _SKIPS = ("Skipped", "SkipTest")  # of pytest and of unittest
 _caught: list[BaseException] = []  # the last one, which pytest leaves in `sys.last_value`
 _unsettled: list[_Raised] = []
@@ -178,8 +179,7 @@ def _watch_reports(report: Any, tell: Tell, skip: Skip, expect: Expect) -> None:
             if type(error).__name__ not in _SKIPS:
                 error = Passed.take() or error
             launches, left_out = Passed.left_out()
-            if isinstance(error, AssertionError):  # of values
-                launches += left_out
+            launches += left_out * isinstance(error, _OF_VALUES)
             builds = failed_builds[_began[0] :]
             _unsettled.append(_Raised(item.nodeid, error, launches, made, builds))
         return made
@@ -202,7 +202,7 @@ def _watch_results(results: Any, tell: Tell, skip: Skip, expect: Expect) -> None
 
     def failed(test: str, raised: Any) -> None:
         launches, left_out = Passed.left_out()
-        tell(test, raised[1], launches + left_out * isinstance(raised[1], AssertionError))
+        tell(test, raised[1], launches + left_out * isinstance(raised[1], _OF_VALUES))
 
     def expected(test: str, raised: Any) -> None:
         skip([test], "xfail")

@@ -51,7 +51,7 @@ class Work:
             made_of(name, args, args[0], sure=False)
             return args[0]
         if name in _RANDOM and _numel(named.get("size", args)) > BIG:
-            return self._zeros(name, args, named)
+            return self._numbers(name, args, named)
         if self._left_out(name, args, named):
             NotLaunched.left_out += 1
             with contextlib.suppress(Exception):
@@ -107,14 +107,17 @@ class Work:
         tensors = [value for value in given if isinstance(value, self.torch.Tensor)]
         return all(one.is_floating_point() and not one.requires_grad for one in tensors)
 
-    def _zeros(self, name: str, args: Any, named: Any) -> Any:
-        """For random numbers: zeros are numbers, at the price of writing them."""
+    def _numbers(self, name: str, args: Any, named: Any) -> Any:
+        """For random numbers: one that a program may divide by, or none where writing it takes long."""
         NotLaunched.left_out += 1
-        make = self.torch.zeros if _numel(named.get("size", args)) <= HUGE else self.torch.empty
+        small = _numel(named.get("size", args)) <= HUGE
         if name == "randint":
             named.setdefault("dtype", self.torch.int64)
         kept = {key: named[key] for key in ("dtype", "device", "requires_grad", "layout") if key in named}
-        return make(*_shape(name, args, named), **kept)
+        shape = _shape(name, args, named)
+        if name != "randint" and small:
+            return self.torch.full(shape[0] if isinstance(shape[0], (tuple, list)) else shape, 0.5, **kept)
+        return (self.torch.zeros if small else self.torch.empty)(*shape, **kept)
 
     def _zero(self, made: Any) -> Any:
         """Memory that nothing sets, of a kernel's result mostly: a program that looks finds no NaN there.

@@ -92,7 +92,9 @@ def trace(
                     continue_stopped()
         except Terminated:
             stop.set()
-            begun = [each for each in waiting if not each.cancel() and (each.done() or has_begun(each))]
+            begun = [
+                each for each in waiting if each.done() or has_begun(each)
+            ]  # a cancelled one breaks pools
             ended = wait(begun, _GRACE_SECONDS).done
             for child in active_children():
                 child.kill()

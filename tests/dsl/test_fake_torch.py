@@ -63,6 +63,7 @@ pretend(torch, (9, 0), 132)
 many, two = torch.randn(BIG + 1, device=0), torch.zeros(2)
 print(*(one.device for one in (torch.zeros(2, device=0), two.to(0), two.to(device=0), many)))
 print(two.to(0, torch.float16).dtype, many.isfinite().all().item())
+assert all(one.min() == one.max() == 0.5 for one in (many, torch.rand((BIG, 2))))
 two.record_stream(torch.cuda.current_stream())
 assert two.get_device() == 0 and two.to("meta").get_device() == -1
 assert torch.cuda.get_device_name() == "NVIDIA H200"  # benchmarks divide by the peak rate of a name
