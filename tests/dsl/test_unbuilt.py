@@ -195,6 +195,21 @@ def test_what_builds_a_project_names_its_extensions(
     assert _declares(tmp_path, name) is there
 
 
+def test_a_build_file_beside_the_package_names_its_extensions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "python" / "pkg"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package.parent / "CMakeLists.txt").write_text("pybind11_add_module(\n    _compiled_module\n    a.cpp)\n")
+    monkeypatch.syspath_prepend(str(package.parent))
+    script = "import importlib\nimportlib.import_module('.{}', 'pkg').pygraph()\n"
+    told = run(tmp_path, script.format("_compiled_module"), monkeypatch)
+    assert told == [TOLD.replace("native", "_compiled_module")]
+    with pytest.raises(ModuleNotFoundError):
+        run(tmp_path, script.format("_other_module"), monkeypatch)
+
+
 @pytest.mark.parametrize("built", [False, True])
 def test_a_kernel_for_the_hub_has_the_operators_of_its_build(
     tmp_path: Path, built: bool, monkeypatch: pytest.MonkeyPatch
