@@ -82,7 +82,7 @@ class _Unbuilt(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         del target
         own = path is None or any(Path(one).resolve().is_relative_to(self.root) for one in path)
         folders = tuple(Path(one).resolve() for one in path or ())
-        above = [each for one in folders for each in one.parents if each.is_relative_to(self.root)]
+        above = [each for one in folders for each in (one, *one.parents) if each.is_relative_to(self.root)]
         known = any(_declares(each, name) for each in (self.root, *self.below, *above))
         known = known or any(_generates(self.root, folder, name) for folder in folders)
         asking = None if known or _NATIVE.search(name) is None else _asking(sys._getframe(1), self.root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from layoutcheck.lint.suppressions import Suppressions
 from layoutcheck.processors import processors
 from layoutcheck.regular import inside, read_regular, source_lines
 from layoutcheck.settings import Settings
+from layoutcheck.sources.pasted import cut
 
 Progress = Callable[[str, int, int], None]
-_MOST_NAMED = 3
+_MOST_NAMED, _MOST_WORDS = 3, 160
 _NO_ORDER = "the order of accesses was not checked (--no-order, or `order` in the settings)"
 _NO_LOWERED = "the compiler's lowering was not used (--no-lowered, or `lowered` in the settings)"
 
@@ -53,19 +55,20 @@ def lint(
     listed = files.collect(paths, settings)
     read = files.read(listed, store, workers, progress)
     store.save()
-    runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress, programs, part)
+    ran = partial(_ran, listed, settings, workers, folder, progress)
+    runs, notes, untraced = _trace(listed, settings, static, ran, programs, part)
     texts = _Texts()
-    reports: dict[Any, Any] = {}
 
     def look() -> tuple[_Seen, int, Sites, dict[str, Any]]:
-        seen = _Seen() if runs is None else _judged(runs, settings, texts, reports)
+        seen = _Seen() if runs is None else _judged(runs, settings, texts)
         traced, never = _coverage(read, seen.reached, runs is not None)
         told = _why_never(never, seen.built, programs, read, listed, runs, settings) if never and runs else {}
         return seen, traced, never, told
 
     seen, traced, never, told = look()
-    if runs is not None and (more := told.pop("elsewhere", None)) and not runs.ended:
-        runs.traced.extend(_elsewhere(more, listed, settings, workers, folder, progress, notes))
+    if runs is not None and (more := told.pop("elsewhere", None)) and runs.whole:
+        runs.traced.extend(ran(more))
+        notes += _elsewhere(runs.traced[-len(more) :])
         seen, traced, never, told = look()
         told.pop("elsewhere", None)
     complete = runs is not None and runs.complete and part is None
@@ -115,25 +118,24 @@ def cache_folder(settings: Settings) -> Path | None:
 class _Runs:
     traced: list[cases.CaseRun]
     unusable: list[LintFinding]
+    reports: dict[Any, Any] = field(default_factory=dict)  # that `judge` keeps
 
     @property
     def complete(self) -> bool:
-        """Whether every run came to its end."""
-        return not any(run.trace.failures for run in self.traced)
+        """Whether every run came to its end that was asked for."""
+        return not any(run.trace.failures for run in self.traced if not run.case.more)
 
     @property
-    def ended(self) -> bool:
-        """Whether SIGTERM came before the last run had ended."""
-        return any(one.kind == "ended" for run in self.traced for one in run.trace.failures)
+    def whole(self) -> bool:
+        """Whether no SIGTERM came before the last run had ended."""
+        return not any(one.kind == "ended" for run in self.traced for one in run.trace.failures)
 
 
 def _trace(
     listed: Sequence[str],
     settings: Settings,
     static: bool,
-    workers: int,
-    folder: Path | None,
-    progress: Progress | None,
+    ran: Callable[[Sequence[cases.RegisteredCase]], list[cases.CaseRun]],
     programs: Sequence[cases.RegisteredCase] | None,
     part: Part | None,
 ) -> tuple[_Runs | None, list[str], int]:
@@ -156,7 +158,7 @@ def _trace(
         return None, [f"{what} not traced: {reason}"], len(mine)
     left = len(found) - len(registered)
     notes = [f"{left} of {what} not under [tool.layoutcheck] paths"] if left else []
-    traced = _ran(mine, listed, settings, workers, folder, progress)
+    traced = ran(mine)
     notes += dict.fromkeys(note for run in traced for note in run.trace.notes)
     silent = [_silent(run) for run in traced if _is_silent(run)]
     if silent:
@@ -166,12 +168,12 @@ def _trace(
 
 
 def _ran(
-    mine: Sequence[cases.RegisteredCase],
     listed: Sequence[str],
     settings: Settings,
     workers: int,
     folder: Path | None,
     progress: Progress | None,
+    mine: Sequence[cases.RegisteredCase],
 ) -> list[cases.CaseRun]:
     """The runs of cases and programs, what was kept of earlier ones included."""
     store = Cache(folder, "traces")
@@ -186,28 +188,17 @@ def _ran(
     return [replace(run, trace=with_shadowed(run.trace, folders)) for run in traced]
 
 
-def _elsewhere(
-    more: Sequence[cases.RegisteredCase],
-    listed: Sequence[str],
-    settings: Settings,
-    workers: int,
-    folder: Path | None,
-    progress: Progress | None,
-    notes: list[str],
-) -> list[cases.CaseRun]:
-    """Runs for other architectures, which the names of sites say that no run reached."""
-    again = _ran(more, listed, settings, workers, folder, progress)
-    archs = ", ".join(dict.fromkeys(case.arch for case in more))
-    notes.append(
-        f"{many(len(more), 'run')} for {archs}, which copy sites name that no other run reached"
+def _elsewhere(runs: Sequence[cases.CaseRun]) -> Iterator[str]:
+    """What is said of runs for the architectures that the names of sites left say."""
+    archs = ", ".join(dict.fromkeys(run.case.arch for run in runs))
+    yield (
+        f"{many(len(runs), 'run')} for {archs}, which copy sites name that no other run reached"
         " (`run-arch` in the settings names the architectures)"
     )
-    notes += [
-        f"{run.case} failed, and nobody asked for it: {one.kind}: {' '.join(one.message.split())[:160]}"
-        for run in again
-        for one in run.trace.failures[:1]
-    ]
-    return again
+    for run in runs:
+        for one in run.trace.failures[:1]:
+            said = cut(" ".join(one.message.split()), _MOST_WORDS)
+            yield f"{run.case} failed, and nobody asked for it: {one.kind}: {said}"
 
 
 def _is_silent(run: cases.CaseRun) -> bool:
@@ -243,12 +234,12 @@ class _Seen:
     notes: list[str] = field(default_factory=list)
 
 
-def _judged(runs: _Runs, settings: Settings, texts: _Texts, reports: dict[Any, Any]) -> _Seen:
+def _judged(runs: _Runs, settings: Settings, texts: _Texts) -> _Seen:
     """The findings that no comment silences, and the counts of what was run."""
     from layoutcheck.lint.judged import judge  # loads the model, which reading does not need
     from layoutcheck.sources.traced import address_sources
 
-    judged = judge(runs.traced, reports)
+    judged = judge(runs.traced, runs.reports)
     every = judged.findings + runs.unusable
     loud = [finding for finding in every if not texts.suppressions(finding.path).silences(finding)]
     notes = [_NO_ORDER] * (not settings.order) + [_NO_LOWERED] * (not settings.lowered)
@@ -333,10 +324,7 @@ def _why_never(
 
     single = _single(read, settings.lowered and runs.complete)
     why = reasons(never, built, programs, single, listed, runs.traced)
-    return {
-        "uncalled": why.uncalled, "untaken": why.untaken, "because": why.because,
-        "elsewhere": why.elsewhere,
-    }  # fmt: skip
+    return {name: getattr(why, name) for name in ("uncalled", "untaken", "because", "elsewhere")}
 
 
 def _single(read: Sequence[files.File], seen: bool) -> set[tuple[str, int]]:
