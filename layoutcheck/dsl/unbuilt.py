@@ -195,7 +195,8 @@ def _missed(frame: FrameType | None) -> bool:
         if not file.startswith("<") and any(frame.f_lineno in lines for lines in _guards(file)):
             return True
         frame = frame.f_back
-        if frame is not None and frame.f_globals.get("__name__") in ("_pytest.python", "runpy"):
+        name = "" if frame is None else str(frame.f_globals.get("__name__"))
+        if name.partition(".")[0] in ("_pytest", "pluggy", "runpy") and name != "_pytest.outcomes":
             return False  # who runs the program is ready for everything
     return False
 

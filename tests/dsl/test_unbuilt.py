@@ -124,6 +124,7 @@ def test_a_project_below_the_root_has_its_own_sources_and_builds(tmp_path: Path)
     (package / "__init__.py").touch()
     (package.parents[1] / "setup.py").write_text("CUDAExtension(name='own_cuda', sources=[])\n")
     (package.parents[1] / "test_s.py").write_text("import own, own_cuda\ndef test_it(): own_cuda.sums(1)\n")
+    (package.parents[1] / "conftest.py").write_text("import own_cuda\n")  # pluggy catches what it raises
     command = ["pytest", "-q", "below/test_s.py"]
     found = trace_script("-m", command, launch=False, cwd=str(tmp_path), timeout_s=60, spread=True)
     assert not found.failures
