@@ -133,7 +133,7 @@ def _verdict(one: TracedCopy, report: Report | None) -> str:
 
 def _findings(one: TracedCopy, report: Report | None, path: str, run: CaseRun) -> list[LintFinding]:
     line, column, origin = one.where.line, one.where.column, run.case.name
-    through = _callers(one.stack)
+    through = _callers(one.stack, one.where)
     found: list[LintFinding] = []
     if report is not None:
         found = [
@@ -156,7 +156,7 @@ def _orders(run: CaseRun, beyond: Collection[tuple[str, str, int]]) -> Iterator[
     for findings in (one.findings for one in run.trace.told):
         for finding in findings:
             place = finding.places[min(1, len(finding.places) - 1)]
-            where, through = place.where, _callers(place.stack)
+            where, through = place.where, _callers(place.stack, place.where)
             evidence = {**finding.evidence, "places": [str(one.where) for one in finding.places]}
             message = _mended_first(finding, evidence, beyond)
             yield LintFinding(
@@ -184,8 +184,8 @@ def _mended_first(
     return finding.message
 
 
-def _callers(stack: tuple[Frame, ...]) -> str:
-    places = callers(stack)[:_MOST_CALLERS]
+def _callers(stack: tuple[Frame, ...], where: Frame) -> str:
+    places = callers(stack, where)[:_MOST_CALLERS]
     return f"Called from {', '.join(places)}." if places else ""
 
 

@@ -16,10 +16,11 @@ def callers(stack: Sequence[Frame], where: Frame | None = None) -> list[str]:
     """FILE:LINE of each frame of a `stack`, innermost first, without those that say nothing more.
 
     Frames of the function that `where` stands in are left out: the bodies of its loops repeat it. So is the
-    installed code that ran the program: what no own line called. A stack of installed code alone stays.
+    installed code that ran the program: what no own line called. A stack of installed code alone stays,
+    unless `where` is an own line.
     """
-    own = [n for n, frame in enumerate(stack) if not _INSTALLED.search(frame.file)]
-    kept = stack[: own[-1] + 1] if own else stack
+    own = [n for n, frame in enumerate((where, *stack)) if frame and not _INSTALLED.search(frame.file)]
+    kept = stack[: own[-1]] if own else stack
     places = (f"{shown(frame.file)}:{frame.line}" for frame in kept if _other(frame, where))
     return list(dict.fromkeys(places))
 

@@ -34,6 +34,12 @@ def test_what_ran_the_program_is_left_out(
     assert callers(stack) == shown
 
 
+def test_a_line_of_a_test_has_no_callers() -> None:
+    """What ran the test is no more the user's than where it is called from a helper."""
+    assert callers((PYTEST, RUNPY), TEST) == []
+    assert callers((PYTEST,), LIBRARY) == [f"{SITE}/_pytest/python.py:187"]
+
+
 def test_a_loops_body_is_its_functions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     where = Frame(str(tmp_path / "k.py"), 9, function="kernel.loop_body_0")
