@@ -40,25 +40,12 @@ def settings_for(
 
 
 def linted(
-    paths: Sequence[str],
-    *,
-    config: Path | None = None,
-    select: str | None = None,
-    ignore: str | None = None,
-    static: bool = False,
-    fix: bool = False,
-    baseline: Path | None = None,
-    write_baseline: Path | None = None,
-    force_exclude: bool = False,
-    cache: bool = True,
-    lowered: bool = True,
-    order: bool = True,
-    workers: int = 0,
-    arch: str | None = None,
-    timeout_s: int | None = None,
-    approve: Approve | None = None,
-    part: Part | None = None,
-) -> tuple[Result, list[str]]:
+    paths: Sequence[str], *, config: Path | None = None, select: str | None = None,
+    ignore: str | None = None, static: bool = False, fix: bool = False, baseline: Path | None = None,
+    write_baseline: Path | None = None, force_exclude: bool = False, cache: bool = True,
+    lowered: bool = True, order: bool = True, workers: int = 0, arch: str | None = None,
+    timeout_s: int | None = None, approve: Approve | None = None, part: Part | None = None,
+) -> tuple[Result, list[str]]:  # fmt: skip
     """The result of a run, and what was repaired in the files first. Raises InputError for unusable input.
 
     `approve`, where given, asks for the repository's programs too, for `arch` (several with commas) and at

@@ -50,13 +50,9 @@ class Collector:
     """Takes events as `dsl/spool.py` writes them; `trace()` is what they come to."""
 
     def __init__(
-        self,
-        main: int | None = None,
-        observe: Observe | None = None,
-        lowering: Lowering | None = None,
-        compiled: bool = True,
-        judges: Judges | None = None,
-    ) -> None:
+        self, main: int | None = None, observe: Observe | None = None, lowering: Lowering | None = None,
+        compiled: bool = True, judges: Judges | None = None,
+    ) -> None:  # fmt: skip
         self.judges = judges
         self.outcomes = Outcomes(main, compiled)
         self.observe = observe
@@ -151,12 +147,9 @@ class Collector:
         return module._replace(calls=tuple(first)), self.copies[span.start : span.stop]
 
     def _take_looked(
-        self,
-        modules: Sequence[tuple[TracedModule, Sequence[TracedCopy]]],
-        spans: Sequence[range],
-        looked: SharedOut,
-        late: str,
-    ) -> None:
+        self, modules: Sequence[tuple[TracedModule, Sequence[TracedCopy]]], spans: Sequence[range],
+        looked: SharedOut, late: str,
+    ) -> None:  # fmt: skip
         """What was found of each module, in order; `late` as in `stop`."""
         problems: dict[str, None] = {}
         for number in sorted(range(len(modules)), key=lambda one: self._from[self._modules[one][2]]):

@@ -150,14 +150,9 @@ def _testing(module: Any, tell: Tell) -> None:
 
 
 def _measured(
-    tell: Tell,
-    *args: Any,
-    kernel_arguments: Any = None,
-    workspace_generator: Any = None,
-    quantiles: Any = None,
-    return_mode: str = "mean",
-    **named: Any,
-) -> float | list[float]:
+    tell: Tell, *args: Any, kernel_arguments: Any = None, workspace_generator: Any = None,
+    quantiles: Any = None, return_mode: str = "mean", **named: Any,
+) -> float | list[float]:  # fmt: skip
     """A benchmark: it calls once what it measures.
 
     A program may have no other call of its kernel. The DSL's benchmark is given the arguments, or what makes

@@ -26,13 +26,9 @@ class Helpers:
     """
 
     def __init__(
-        self,
-        first: subprocess.Popen[Any],
-        start: Callable[..., subprocess.Popen[Any]],
-        spare: Spare | None,
-        taken: Path,
-        least: float | None = None,
-    ) -> None:
+        self, first: subprocess.Popen[Any], start: Callable[..., subprocess.Popen[Any]],
+        spare: Spare | None, taken: Path, least: float | None = None,
+    ) -> None:  # fmt: skip
         self.processes: list[subprocess.Popen[Any]] = []
         self.left = 0
         self._first, self._start, self._spare, self._taken, self._least = first, start, spare, taken, least

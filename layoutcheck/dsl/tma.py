@@ -44,12 +44,9 @@ class MadeTma:
 
 
 def make_tma(
-    copies: Sequence[tuple[Copy, Copy, int]],
-    *,
-    lower: bool = True,
-    timeout: float | None = None,
+    copies: Sequence[tuple[Copy, Copy, int]], *, lower: bool = True, timeout: float | None = None,
     session: Session | None = None,
-) -> list[MadeTma]:
+) -> list[MadeTma]:  # fmt: skip
     """Each `(copy, instance, base)` built: run-time values as in the static instance, the tensor at `base`.
 
     Raises DslUnavailable where the DSL cannot be asked, or `timeout` seconds have passed.

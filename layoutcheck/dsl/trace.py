@@ -264,13 +264,9 @@ def _left(helpers: Helpers, folder: str) -> TraceFailure | None:
 
 
 def _late(
-    process: subprocess.Popen[Any],
-    helpers: Helpers,
-    collector: Collector,
-    folder: Path,
-    deadline: float | None,
-    shown: Callable[[], None],
-) -> bool:
+    process: subprocess.Popen[Any], helpers: Helpers, collector: Collector, folder: Path,
+    deadline: float | None, shown: Callable[[], None],
+) -> bool:  # fmt: skip
     """Take what a program's processes leave while any of them runs; whether time was up before they ended."""
     look, unwatched = 0.0, Unwatched(str(folder))
     while deadline is None or time.monotonic() <= deadline:

@@ -270,16 +270,11 @@ def unexpected(run: CaseRun, verdict: str, codes: frozenset[str]) -> LintFinding
     got = f"is {verdict}" + (f" ({', '.join(sorted(codes))})" if codes else "")
     asked = " or ".join(sorted(wanted) or missing)
     return LintFinding(
-        "LC913",
-        "wrong",
-        case.path,
-        case.line,
-        1,
-        f"case '{case}' is expected to be {asked} and {got}",
+        "LC913", "wrong", case.path, case.line, 1, f"case '{case}' is expected to be {asked} and {got}",
         "Either the kernel changed, or the expectation is wrong.",
         evidence={"expect": list(case.expect), "verdict": verdict, "codes": sorted(codes)},
         origin=case.name,
-    )
+    )  # fmt: skip
 
 
 def meant(case: RegisteredCase, finding: LintFinding) -> bool:

@@ -44,12 +44,9 @@ class Repository:
     """
 
     def __init__(
-        self,
-        outlines: dict[str, Outline],
-        configured: PytestFiles,
-        projects: Sequence[str] = (),
+        self, outlines: dict[str, Outline], configured: PytestFiles, projects: Sequence[str] = (),
         sources: Sequence[str] = SOURCES,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.outlines = outlines
         self._configured = configured
         self._modules: dict[str, list[str]] = {}
@@ -346,13 +343,9 @@ def _entry(
 
 
 def _programs(
-    inside: str,
-    path: str,
-    arguments: tuple[str, ...],
-    settings: Settings,
-    repository: Repository,
+    inside: str, path: str, arguments: tuple[str, ...], settings: Settings, repository: Repository,
     named: bool = False,
-) -> Iterator[RegisteredCase]:
+) -> Iterator[RegisteredCase]:  # fmt: skip
     """A program for each architecture."""
     known = repository.outlines[inside]
     word = f"./{inside}" if inside.startswith("-") else inside  # else Python and pytest read an option

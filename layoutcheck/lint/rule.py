@@ -40,18 +40,11 @@ class SourceRule(Page):
         for hit in self.find(source):
             node = hit.node
             yield LintFinding(
-                self.code,
-                self.severity,
-                path,
-                node.lineno,
-                source.column(node.lineno, node.col_offset),
-                hit.title,
-                hit.message,
-                node.end_lineno or node.lineno,
+                self.code, self.severity, path, node.lineno, source.column(node.lineno, node.col_offset),
+                hit.title, hit.message, node.end_lineno or node.lineno,
                 source.column(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset),
-                hit.evidence,
-                hit.edit,
-            )
+                hit.evidence, hit.edit,
+            )  # fmt: skip
 
 
 def make_rule(

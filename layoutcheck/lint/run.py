@@ -31,17 +31,11 @@ _NO_LOWERED = "the compiler's lowering was not used (--no-lowered, or `lowered` 
 
 
 def lint(
-    paths: Sequence[str],
-    settings: Settings,
-    *,
-    static: bool = False,
-    workers: int = 0,
-    baseline_file: Path | None = None,
-    write_baseline: Path | None = None,
-    progress: Progress | None = None,
-    programs: Sequence[cases.RegisteredCase] | None = None,
+    paths: Sequence[str], settings: Settings, *, static: bool = False, workers: int = 0,
+    baseline_file: Path | None = None, write_baseline: Path | None = None,
+    progress: Progress | None = None, programs: Sequence[cases.RegisteredCase] | None = None,
     part: Part | None = None,
-) -> Result:
+) -> Result:  # fmt: skip
     """Lint files and folders. With `static` nothing is run; `programs` are run beside cases.
 
     With `part` only that part of the cases is run, and what no run reached is not told.
@@ -92,19 +86,12 @@ def lint(
     new, of_baseline = _new(wanted, known, place, settings, looked) if known else (wanted, [])
     silenced = seen.silenced + sum(file.reading.silenced for file in read)
     counts = Counts(
-        files=len(read),
-        relevant=sum(file.reading.relevant for file in read),
+        files=len(read), relevant=sum(file.reading.relevant for file in read),
         lines=sum(file.reading.lines for file in read),
-        sites=sum(len(file.reading.sites) for file in read),
-        traced=traced,
-        untraced=untraced,
-        silenced=silenced,
-        unselected=len(found) - len(wanted),
-        known=len(wanted) - len(new),
-        never=never,
-        **seen.counts,
-        **told,
-    )
+        sites=sum(len(file.reading.sites) for file in read), traced=traced, untraced=untraced,
+        silenced=silenced, unselected=len(found) - len(wanted), known=len(wanted) - len(new), never=never,
+        **seen.counts, **told,
+    )  # fmt: skip
     ran = () if runs is None else tuple(map(Ran.of, runs.traced))
     return Result(tuple(new), counts, (*notes, *seen.notes, *of_baseline), ran, programs is not None)
 
@@ -132,13 +119,10 @@ class _Runs:
 
 
 def _trace(
-    listed: Sequence[str],
-    settings: Settings,
-    static: bool,
+    listed: Sequence[str], settings: Settings, static: bool,
     ran: Callable[[Sequence[cases.RegisteredCase]], list[cases.CaseRun]],
-    programs: Sequence[cases.RegisteredCase] | None,
-    part: Part | None,
-) -> tuple[_Runs | None, list[str], int]:
+    programs: Sequence[cases.RegisteredCase] | None, part: Part | None,
+) -> tuple[_Runs | None, list[str], int]:  # fmt: skip
     """The traces of registered cases and programs; None, and a note, where there are none or no way to.
 
     Last is the number of those that cannot be traced here.
@@ -168,13 +152,9 @@ def _trace(
 
 
 def _ran(
-    listed: Sequence[str],
-    settings: Settings,
-    workers: int,
-    folder: Path | None,
-    progress: Progress | None,
-    mine: Sequence[cases.RegisteredCase],
-) -> list[cases.CaseRun]:
+    listed: Sequence[str], settings: Settings, workers: int, folder: Path | None,
+    progress: Progress | None, mine: Sequence[cases.RegisteredCase],
+) -> list[cases.CaseRun]:  # fmt: skip
     """The runs of cases and programs, what was kept of earlier ones included."""
     store = Cache(folder, "traces")
     try:
@@ -309,14 +289,9 @@ def _coverage(
 
 
 def _why_never(
-    never: Sites,
-    built: set[tuple[str, int]],
-    programs: Sequence[cases.RegisteredCase] | None,
-    read: Sequence[files.File],
-    listed: Sequence[str],
-    runs: _Runs,
-    settings: Settings,
-) -> dict[str, Any]:
+    never: Sites, built: set[tuple[str, int]], programs: Sequence[cases.RegisteredCase] | None,
+    read: Sequence[files.File], listed: Sequence[str], runs: _Runs, settings: Settings,
+) -> dict[str, Any]:  # fmt: skip
     """Why sites were never traced, by names of `Counts`; nothing where no programs were looked for."""
     if not programs:
         return {}
@@ -369,12 +344,9 @@ def _shown(lines: Sequence[int]) -> str:
 
 
 def _new(
-    wanted: Sequence[LintFinding],
-    known: Counter[baseline.Key],
-    place: Callable[[LintFinding], tuple[str, str]],
-    settings: Settings,
-    looked: Sequence[str] | None,
-) -> tuple[Sequence[LintFinding], list[str]]:
+    wanted: Sequence[LintFinding], known: Counter[baseline.Key],
+    place: Callable[[LintFinding], tuple[str, str]], settings: Settings, looked: Sequence[str] | None,
+) -> tuple[Sequence[LintFinding], list[str]]:  # fmt: skip
     """The findings that the baseline lacks, and notes on its entries; those of `looked` files may go."""
     new, moved = baseline.new(wanted, known, place, lambda path: not (settings.root / path).exists())
     notes = leftovers.moved(moved)

@@ -47,13 +47,9 @@ _MOST_WORDS = 200
 
 
 def trace(
-    cases: Sequence[RegisteredCase],
-    settings: Settings,
-    cache: Cache,
-    *,
-    workers: int = 0,
+    cases: Sequence[RegisteredCase], settings: Settings, cache: Cache, *, workers: int = 0,
     progress: Progress | None = None,
-) -> list[CaseRun]:
+) -> list[CaseRun]:  # fmt: skip
     """Run every case in a child process and trace what it builds; in the order of `cases`.
 
     Raises InputError where kernels cannot be traced at all. An interrupt ends the children first. After
@@ -275,13 +271,10 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
             shorten(log)
 
         program = Script(
-            str(Path(case.path).resolve()),
-            arch=case.arch,
-            timeout_s=settings.timeout,
-            progress=halt,
+            str(Path(case.path).resolve()), arch=case.arch, timeout_s=settings.timeout, progress=halt,
             cwd=str(settings.root.resolve()),
             lowering=lowering if settings.lowered or settings.order else None,
-        )
+        )  # fmt: skip
         if not case.command:
             return trace_callable(program, case.function), time.monotonic() - start
 

@@ -54,13 +54,9 @@ class Reasons:
 
 
 def reasons(
-    never: Mapping[str, Sequence[int]],
-    built: set[tuple[str, int]],
-    programs: Sequence[RegisteredCase],
-    unseen: set[tuple[str, int]],
-    listed: Sequence[str],
-    runs: Sequence[CaseRun],
-) -> Reasons:
+    never: Mapping[str, Sequence[int]], built: set[tuple[str, int]], programs: Sequence[RegisteredCase],
+    unseen: set[tuple[str, int]], listed: Sequence[str], runs: Sequence[CaseRun],
+) -> Reasons:  # fmt: skip
     """The reasons of sites that were never traced.
 
     A site is not taken if other lines of its function are in a kernel, it is not one of those that may be in
