@@ -64,7 +64,8 @@ need arguments, another package or an older DSL. The JSON has the reasons:
 [fresh_suites](evidence/fresh_suites.json) for the rows from {first_fresh} on, whose suites
 had not been run before.
 
-Run in part: cudnn-frontend (two files of tests), Liger-Kernel, helion, ao, MSLK, mamba and vibetensor
+Run in part: cudnn-frontend (two and four files of tests), flashinfer (sixteen files, most of which the time
+limit ended), Liger-Kernel, helion, ao, MSLK, mamba and vibetensor
 (tests of CuTe kernels), slinoss (one file, without order), sonic-moe (400 s), machete (one file),
 nvfp4moe (three files and one benchmark), attention-gym (eleven files), nvfp4_attn_kernel, tokenspeed (its
 package for MLA), cutlass_learninig and gr_decode_atten (one run of twelve); KernelAgent and kernels-community

@@ -258,7 +258,7 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
     """
     from layoutcheck.dsl.trace import Ended, Script, run_traced, trace_callable
     from layoutcheck.sources.traced import Trace, TraceFailure
-    from layoutcheck.sources.wanted_arch import other_arch, without_refusals
+    from layoutcheck.sources.wanted_arch import BUILT_FOR, other_arch, without_refusals
 
     if stop.is_set():
         return unseen(), 0.0
@@ -294,10 +294,9 @@ def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any
         found = run(case.arch)
         other = other_arch(found, case.arch) if case.free else ""
         if other and not any(one.kind == "ended" for one in found.failures):
-            note = f"kernels that ask for {other} were built for it"
             again = run(other)
             found = without_refusals(replace(found, skipped=()), case.arch).merged(
-                replace(again, notes=(note, *again.notes))
+                replace(again, notes=(BUILT_FOR.format(other), *again.notes))
             )
     return found, time.monotonic() - start
 

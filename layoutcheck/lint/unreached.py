@@ -24,6 +24,7 @@ from layoutcheck.lint.result import Sites
 from layoutcheck.regular import read_regular
 from layoutcheck.sources.pasted import cut
 from layoutcheck.sources.traced import UNCOMPILED, TraceFailure
+from layoutcheck.sources.wanted_arch import BUILT_FOR
 
 _MOST = 140  # characters of a program's words
 _TO_THE_END = (  # of programs of which nothing is left
@@ -123,7 +124,8 @@ class _Runs:
             return self._not_imported()
         wanted, had = _other_arch(f"{path} {' '.join(name for name, _ in around)}", importing)
         if wanted:
-            self.elsewhere.update((_for(run.case, wanted), None) for run in importing if run.case.free)
+            again = [one for one in importing if BUILT_FOR.format(wanted) not in one.trace.notes]
+            self.elsewhere.update((_for(run.case, wanted), None) for run in again if run.case.free)
             return f"its name says {wanted.strip('a')}, and programs ran for {had}"
         for run in importing:
             for one in _of_the_run(run):

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from layoutcheck.sources.traced import UNCOMPILED, Trace
 
+BUILT_FOR = "kernels that ask for {} were built for it"  # a note
 _REFUSED = re.compile(r"expects arch to be (?:one of \[[^\]]*?)?(?:[\w.]*\.)?(sm_[0-9]+[af]?)")
 _SKIPPED = re.compile(r"\bsm[_ ]?(9|10|11|12)([0-9])a?\b", re.IGNORECASE)  # a test's reason
 _NAMES = {"hopper": "sm_90a", "blackwell": "sm_100a"}

@@ -109,6 +109,20 @@ def test_a_name_of_another_architecture(folder: Path) -> None:
     assert told(built, line=8) == "its name says sm_90, and programs ran for sm_100a"
 
 
+@pytest.mark.parametrize(
+    ("note", "again"), [("", ["sm_90a"]), ("kernels that ask for sm_90a were built for it", [])]
+)
+def test_a_program_runs_once_for_an_architecture(folder: Path, note: str, again: list[str]) -> None:
+    command = ("-m", "pytest", "-q", "test_it.py")
+    case = RegisteredCase("test_it.py", "", 1, "test_it.py", "sm_100a", command=command, free=True)
+    found = Trace(imported=(str(folder / "kernels.py"),), notes=(note,))
+    never, listed = {"kernels.py": [8]}, ["kernels.py", "test_it.py"]
+    told = reasons(never, set(), [case], set(), listed, [CaseRun(case, found)])
+    assert [(one.arch, one.more, one.free) for one in told.elsewhere] == [
+        (arch, True, False) for arch in again
+    ]
+
+
 def test_the_nearest_program_has_the_word(folder: Path) -> None:
     """Packages import all of their modules: a program of another folder says little of a file."""
     file = str(folder / "kernels.py")
