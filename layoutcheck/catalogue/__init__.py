@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from layoutcheck.catalogue import (
     answering,
+    blamed,
     calls,
     demands,
     devices,
@@ -75,7 +76,7 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     alike = [one.title for one in rest if (one.cause, one.remedy) == (first.cause, first.remedy)]
     others = [one for one in rest if _said(one) != _said(first) and one.title not in alike]
     first = replace(first, facts=(*first.facts, *(f"the same cause: {title}" for title in alike)))
-    return [_addressed(first, folded), *others]
+    return [blamed.led(_addressed(first, folded), text, folded), *others]
 
 
 def _plain(answer: Answer, text: str) -> Answer:

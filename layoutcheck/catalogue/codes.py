@@ -25,14 +25,20 @@ class Meaning(NamedTuple):
 
 
 def meaning(code: str) -> Meaning | None:
-    """What is known of a code; None for one that is not in the table."""
-    return _MEANINGS.get(code)
+    """What the installed DSL says of a code, each value by its name; None for a code that it does not have."""
+    said = installed.coded().get(code)
+    if said is None:
+        return None
+    return Meaning(*(_NAME.sub(_named, one) for one in (said, installed.suggestion(code))))
 
 
-_MEANINGS = {
-    code: Meaning(one.cause, one.helps) for one in meanings.read("codes") for code in one.name.split()
-}
-CODES = tuple(one for one in _MEANINGS if "_" in one)
+def _named(field: re.Match[str]) -> str:
+    return _TERMS.get(field[1], field[1].replace("_", " "))
+
+
+_FAMILIES = {one.name: one.cause for one in meanings.read("codes")}
+_NAME = re.compile(r"`?\{(\w+)(?:[!:][^}]*)?\}`?")
+_TERMS = {"staged": "value of the run", "meta": "Python value", "var": "a variable"}
 _FEWEST_LETTERS = 20
 _FIELD_MOST = 300  # letters that the DSL puts in one place of a message: two classes with their modules
 _FIELD = re.compile(r"\{(\w+)(?:[!:][^}]*)?\}")
@@ -48,8 +54,7 @@ class Coded(NamedTuple):
 
 def cause(code: str) -> str:
     """Why errors of a code's family are raised; "" for a family that is not known."""
-    family = _MEANINGS.get(code.partition("_")[0])
-    return family.said if family else ""
+    return _FAMILIES.get(code.partition("_")[0], "")
 
 
 def find(folded: str) -> Coded | None:

@@ -60,7 +60,7 @@ _INNERMOST = "The innermost instantiation in your own file has the layouts and t
 def fix(code: str) -> str:
     """What helps against an error of the DSL with this code, where the text has no suggestion."""
     told = codes.meaning(code)
-    return installed.advice(code) or (told.helps if told else "The message names the statement")
+    return told.helps.rstrip(".") if told and told.helps else "The message names the statement"
 
 
 def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> None:

@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 DSL = "nvidia_cutlass_dsl"
 _CATALOGUE = "base_dsl/diagnostics.py"  # the DSL's own errors by code, since 4.8
 _MOST_FOUND = 12
 _MOST_MEMBERS = 40
 _MOST_LISTED = 120  # characters of a constant's members
-_IMPLICIT = ("loc", "ip")  # places in the IR, which no user gives
+_IMPLICIT = frozenset(("loc", "ip"))  # places in the IR, which no user gives
 _FIRST = re.compile(r".{0,160}?(?:[.;] |$)|.{0,160}(?= )|.{0,160}")
 _PUBLIC = re.compile(r"/cutlass/(?:cute|pipeline|memory|utils)/")  # whose names a kernel's author uses
 # marks, and what follows the prose
@@ -73,6 +74,40 @@ def defined(name: str) -> tuple[str, ...]:
             for owner, node in _definitions(parsed(path, text), name):
                 found.setdefault(f"{owner}{name}{_parameters(node)} in {short(path)}")
     return tuple(found)[:_MOST_FOUND]
+
+
+class Signature(NamedTuple):
+    """The parameters of a function or class: all, those without a default, those that only a keyword gives.
+
+    `open` says that it takes any number of arguments by position, `any_keyword` any keyword; `call` is it as a call writes it.
+    """
+
+    names: tuple[str, ...]
+    required: tuple[str, ...]
+    keyword_only: frozenset[str]
+    open: bool
+    any_keyword: bool
+    call: str
+
+
+@lru_cache(maxsize=16)
+def signatures(name: str) -> tuple[Signature, ...]:
+    """The parameters of each public function and class of this name in the DSL, those of cute first."""
+    found = sorted(_defining().get(name, ()), key=lambda one: "/cute/" not in one[0])
+    return tuple(
+        one
+        for path, text in found
+        if "_mlir_helpers" not in path
+        for one in signatures_in(parsed(path, text), name)
+    )
+
+
+def signatures_in(tree: ast.AST, name: str) -> Iterator[Signature]:
+    """The parameters of each function and class of this name in a tree."""
+    for owner, node in _definitions(tree, name):
+        made = _signature(node)
+        if made:
+            yield made._replace(call=f"{owner}{name}{made.call}")
 
 
 @lru_cache(maxsize=64)
@@ -207,6 +242,11 @@ def _all_names() -> tuple[str, ...]:
     return tuple(sorted(name for name in _defining() if len(name) > 1 and not name.startswith("_")))
 
 
+def beginning(name: str) -> list[str]:
+    """The installed DSL's names that have one letter more than this one."""
+    return [one for one in _all_names() if one[:-1] == name]
+
+
 def listed(name: str) -> tuple[str, ...]:
     """The modules of cutlass.cute that give a name which no `def` there defines: they list it and make it by a loop."""
     quoted = re.compile(rf"[\"']{re.escape(name)}[\"']")
@@ -272,25 +312,38 @@ def knows(name: str) -> bool:
 
 def _parameters(node: ast.stmt) -> str:
     """A function's parameters by name, as a call writes them; a class's are its __init__'s, or its fields."""
+    made = _signature(node)
+    return made.call if made else ""
+
+
+def _signature(node: ast.stmt) -> Signature | None:
+    """The parameters of a function, or of a class; None for one without either."""
     if isinstance(node, ast.ClassDef):
         made = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
         if made:
-            return _parameters(made[0])
-        fields = [
-            one.target.id
-            for one in node.body
-            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
-        ]
-        return f"({', '.join(fields)})" if fields else ""
+            return _signature(made[0])
+        fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+        named = {one.target.id: one.value for one in fields if isinstance(one.target, ast.Name)}
+        required = tuple(name for name, default in named.items() if default is None)
+        call = f"({', '.join(named)})"
+        return Signature(tuple(named), required, frozenset(), False, False, call) if named else None
     if not isinstance(node, ast.FunctionDef):
-        return ""
-    given = node.args
-    names = [one.arg for one in (*given.posonlyargs, *given.args) if one.arg not in ("self", "cls")]
-    names += (
-        ["*"] if given.kwonlyargs and not given.vararg else [f"*{given.vararg.arg}"] if given.vararg else []
-    )
-    names += [one.arg for one in given.kwonlyargs if one.arg not in _IMPLICIT]
-    return f"({', '.join(names).removesuffix(', *')})"
+        return None
+    of = node.args
+    placed, only = [one.arg for one in (*of.posonlyargs, *of.args)], [one.arg for one in of.kwonlyargs]
+    needed = placed[: len(placed) - len(of.defaults)]
+    needed += [name for name, default in zip(only, of.kw_defaults, strict=True) if default is None]
+    hidden = {"self", "cls", *_IMPLICIT.intersection(only)}
+    names, required = ([one for one in every if one not in hidden] for every in ((*placed, *only), needed))
+    star = ["*"] if only and not of.vararg else [f"*{of.vararg.arg}"] if of.vararg else []
+    shown = [
+        *(one for one in placed if one not in hidden),
+        *star,
+        *(one for one in only if one not in hidden),
+    ]
+    call = f"({', '.join(shown).removesuffix(', *')})"
+    loose = of.vararg is not None, of.kwarg is not None
+    return Signature(tuple(names), tuple(required), frozenset(only), *loose, call)
 
 
 @lru_cache(maxsize=1)
@@ -319,11 +372,6 @@ def coded() -> dict[str, str]:
 def suggestion(code: str) -> str:
     """What the DSL suggests for an error of its own under this code, with "{name}" for values; "" where it is not known."""
     return _coded().get(code, ("", ""))[1]
-
-
-def advice(code: str) -> str:
-    """What the DSL suggests for an error of its own under this code; "" where it is not known."""
-    return plain(suggestion(code))
 
 
 def plain(said: str) -> str:

@@ -122,7 +122,7 @@ def _is_known(entry: Known, match: re.Match[str], folded: str) -> bool:
 _ONLY: dict[str, Callable[[str, re.Match[str]], bool]] = {
     # a name in capitals may be another program's
     answering.CODE_ALONE.name: lambda folded, match: (
-        not match["named"] or bool(codes.meaning(match["named"]) or installed.advice(match["named"]))
+        not match["named"] or codes.meaning(match["named"]) is not None
     ),
     "cuda.misaligned-tma": _is_of_tma,
     # Python's own words, which say nothing of a compiled function

@@ -126,7 +126,8 @@ def _layout(code: str, start: int) -> Layout | None:
         return None
     plain = _STATIC.sub(lambda one: one["int"] or one["c"] or one["static"] or "", inside).replace("{}", "")
     parts = [one.strip() for one in split(plain.translate(str.maketrans("<>{}", "()()")))]
-    shape, stride = parts[0], parts[1].partition("=")[2].strip() or parts[1] if len(parts) > 1 else ""
+    shape, stride = (*parts, "", "")[:2]
+    stride = stride.partition("=")[2].strip() or stride
     if not re.fullmatch(r"[0-9(), ]+", shape + stride):
         return None
     try:

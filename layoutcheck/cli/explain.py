@@ -235,7 +235,8 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
         if isinstance(found, Answer):
             outcomes.append(Explained(found))
         elif found.copy is None:
-            outcomes.append(Message(replace(found, printed=_unproved(found, reading))))
+            given = _given(found, reading)
+            outcomes.append(Message(replace(found, printed=_unproved(found, reading), given=given)))
         else:
             from layoutcheck.api import check_copy  # a tenth of a second, of which most texts need nothing
 
@@ -286,6 +287,14 @@ def _unproved(found: Diagnostic, reading: str) -> str:
     if told is None or told.operand is None or "need_bits" not in told.evidence:
         return ""
     return unproved(reading, found.atom, told.operand, told.evidence["need_bits"])
+
+
+def _given(found: Diagnostic, reading: str) -> tuple[str, ...]:
+    """What the user's line gives the copy that a message is about, and the lines that make it."""
+    from layoutcheck.catalogue import blamed, quoted
+
+    calls = [one for one in quoted.calls(reading) if one.place == found.location and "copy" in one.name]
+    return tuple(blamed.operands(calls[0])) if calls else ()
 
 
 def _stated(reading: str, arch: str, message: Message | None = None) -> Report | None:

@@ -42,7 +42,8 @@ class Message(NamedTuple):
         if found is None:
             return ()
         where = Where(found.operand)
-        return (Finding(found.code, "rejected", found.title, found.meaning, where, found.evidence),)
+        meaning = " ".join((found.meaning, *(f"{one}." for one in self.diagnostic.given)))
+        return (Finding(found.code, "rejected", found.title, meaning, where, found.evidence),)
 
     @property
     def missing(self) -> str:

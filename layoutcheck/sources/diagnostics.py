@@ -74,7 +74,8 @@ class Diagnostic:
     the paste does not hold its types (`problem` says why, where it holds some of them); `atom` the atom the
     message names; `location` "file:line" in the user's source; `dsl` the DSL versions that print so; `python`
     an exception of the DSL's Python layer, which never has the types; `printed` what a tensor that the text
-    prints lacks for the message to be true of it.
+    prints lacks for the message to be true of it; `given` what the user's line gives the copy, and what
+    makes it.
     """
 
     message: str
@@ -85,6 +86,7 @@ class Diagnostic:
     problem: str | None = None
     python: bool = False
     printed: str = ""
+    given: tuple[str, ...] = ()
 
 
 def read_diagnostics(text: str, arch: str = "sm_90a") -> list[Diagnostic]:

@@ -45,4 +45,5 @@ def answered_elsewhere(answer: Answer) -> str:
     lines = (
         line for part in parts for line in wrap(part, 78, break_long_words=False, break_on_hyphens=False)
     )
-    return "\n".join([f"not an error of a layout: {answer.title}", *(f"  {line}" for line in lines)])
+    head = [f"not an error of a layout: {answer.title}", *([f"  --> {answer.place}"] if answer.place else [])]
+    return "\n".join([*head, *(f"  {line}" for line in lines)])

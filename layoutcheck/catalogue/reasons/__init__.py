@@ -11,7 +11,7 @@ from typing import NamedTuple
 from layoutcheck.catalogue.literals import Words, plain
 from layoutcheck.catalogue.rows import Row, rows
 
-PYTHON = ("scheduling", "layouts", "tensors", "copies", "kernels", "host")
+PYTHON = ("layouts", "tensors", "copies", "kernels", "host")
 LIBRARY = ("verifier", "instructions")
 
 
