@@ -17,6 +17,7 @@ from layoutcheck.catalogue import (
     answering,
     blamed,
     calls,
+    cpp_causes,
     demands,
     devices,
     evidence,
@@ -56,6 +57,7 @@ _OF_LAWS = (*whose.FAULTS, *_REFUSALS, "cpp.copy-does-not-vectorize", "cpp.shape
 _OUT_OF_MEMORY = re.compile(
     r"(?i)\b(?:CUDA (?:error|warning): )?out of memory\b|\bcudaErrorMemoryAllocation\b|OutOfMemoryError"
 )
+_CUTLASS = "NVIDIA/cutlass"
 _WHY = re.compile(r"(?i)\b(?:why|what causes|reason)\b")
 _MEMORY_FIRST = "the text says '{said}' as well: memory ran out, and what else fails may only follow: free some first (a smaller batch or gpu_memory_utilization, other processes on the GPU)"
 
@@ -147,6 +149,7 @@ def _addressed(answer: Answer, folded: str) -> Answer:
         or where.maker is None
         or where.maker.project in said
         or "/" not in where.maker.project
+        or (where.maker.project == _CUTLASS and cpp_causes.told(folded))  # the user's edit of its example
     ):
         return answer
     by = "" if where.evidence == origin.BY_WORDS else f" ({where.evidence})"
@@ -213,6 +216,16 @@ def _by_question(paste: Paste) -> list[Answer]:
     return [unmatched.of_question(told, paste.folded, paste.place)] if told else []
 
 
+def _by_instantiations(paste: Paste) -> list[Answer]:
+    """A failure of CuTe in C++ whose cause the types tell that led to it."""
+    told = cpp_causes.told(paste.folded)
+    if told is None:
+        return []
+    entry = tables.called(told.entry)
+    remedy = whose.for_builder(entry, told.remedy, paste.folded)
+    return [Answer(entry, told.title, told.cause, remedy, told.said, paste.place or told.place)]
+
+
 def _by_entries(paste: Paste) -> list[Answer]:
     """The entries that stand."""
     if not paste.standing:
@@ -243,6 +256,7 @@ _WAYS = (
     _by_program,
     _by_statement,
     _by_question,
+    _by_instantiations,
     _by_entries,
     _by_demand,
     _by_refusal,

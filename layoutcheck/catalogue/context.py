@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 import re
 
-from layoutcheck.algebra import composition, parse_layout, parse_tree, tile_to_shape
+from layoutcheck.algebra import composition, parse_layout
 from layoutcheck.catalogue import cpp_types, devices, guards, results
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP
 
 _COMPOSITION = re.compile(
     r"composition_impl\([^\[]{0,400}\[with LShape=(?P<shape>.{1,600}?), LStride=(?P<stride>.{1,600}?), RShape=(?P<by>.{1,200}?), RStride=(?P<step>.{1,200}?)\]"
-)
-_TILE_TO_SHAPE = re.compile(
-    r"tile_to_shape\([^\[]{0,400}\[with .{0,200}?(?:\bLayout<|\bShape=)(?P<shape>(?:cute::)?tuple<.{1,200}?>), (?:Stride=)?(?P<stride>(?:cute::)?tuple<.{1,200}?>)>?(?:,|, )? ?TrgShape=(?P<target>.{1,200}?)(?:, \w+=|\])"
 )
 _ALLOCATED = re.compile(r"(?i)\b(?P<bytes>[0-9][0-9,]{3,8}) (?:bytes|B) (?:of )?(?:dynamic )?shared memory")
 _BASE = re.compile(r"(?i)\bbase(?: address)?(?: is| of| at|[ :=]){1,3}(0x[0-9a-f]+)")
@@ -125,7 +122,7 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
     if name == "elsewhere.build":
         return _exit(folded)
     if name.startswith("cpp."):
-        return (*_composed(folded), *_tiled(folded), *(_vector(folded, known) if name in _VECTOR else ()))
+        return (*_composed(folded), *(_vector(folded, known) if name in _VECTOR else ()))
     return ()
 
 
@@ -292,19 +289,6 @@ def _composed(folded: str) -> tuple[str, ...]:
             composition(parse_layout(left), parse_layout(right))
         except InputError as error:
             return (f"composition({left}, {right}) has no result: {error.message}",)
-    return ()
-
-
-def _tiled(folded: str) -> tuple[str, ...]:
-    """In which mode the block of a tile_to_shape that the instantiations print does not divide the shape."""
-    for found in _TILE_TO_SHAPE.finditer(folded):
-        shape, stride, target = (cpp_types.printed(found[name]) for name in ("shape", "stride", "target"))
-        if not (shape and stride and target):
-            continue
-        try:
-            tile_to_shape(parse_layout(f"{shape}:{stride}"), parse_tree(target))
-        except InputError as error:
-            return (error.message,)
     return ()
 
 

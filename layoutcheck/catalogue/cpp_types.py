@@ -32,7 +32,6 @@ _DTYPES = {
     "int16_t": "i16", "uint16_t": "u16", "int64_t": "i64", "uint64_t": "u64", "uint128_t": "i128", "uint4_t": "u4",
     "int4_t": "i4", "float_e2m1_t": "f4E2M1FN", "uint_byte_t": "u8",
 }  # fmt: skip
-_MATRIX = re.compile(r"SM(?:75|90)_U(?:32x([0-9])|16x([0-9]))_(LDSM|STSM)_([NT])")
 
 
 _ASSERTED = re.compile(
@@ -44,7 +43,7 @@ _CALL = re.compile(
 )  # made by who is not the library itself
 _LONGEST_PAIR = 160
 _PAIR = re.compile(r"(?:^|[,;] )(\w+) ?= ?")
-_LONGEST = 4000  # characters of one list of template arguments
+_LONGEST = 60000  # characters of one list of template arguments
 _DEEPEST = 64  # template arguments within one another
 
 
@@ -82,35 +81,10 @@ def layouts(text: str) -> list[Bound]:
 def placed(text: str) -> Iterator[tuple[int, str]]:
     """Each layout that stands in a text as a type, in CuTe's notation, behind the place where it begins; of a composed one its inner one as well."""
     for match in _LAYOUT.finditer(text):
-        parsed = _parse(text, match.start())
+        parsed = parse(text, match.start())
         notation = notation_of(parsed) if parsed else None
         if notation is not None:
             yield match.start(), notation
-
-
-class Operands(NamedTuple):
-    """The operands of the copy that a C++ text is about, as `layoutcheck.check` takes them."""
-
-    src: str
-    dst: str
-    atom: str
-    bits: int | None
-    src_space: str
-    dst_space: str
-    dtype: str
-
-
-def operands(text: str) -> Operands | None:
-    """The copy that the bindings of one instantiation describe; None where any part of it is missing."""
-    bound: dict[str, Type] = {}
-    for parameter, type_ in _bindings(text):
-        bound.setdefault(parameter, type_)
-    source = _tensor(bound, ("TS", "SEngine", "SrcEngine"), ("SLayout", "SrcLayout"))
-    target = _tensor(bound, ("TD", "DEngine", "DstEngine"), ("DLayout", "DstLayout"))
-    atom = _atom(text)
-    if source is None or target is None or atom is None or not source[2]:
-        return None
-    return Operands(source[0], target[0], atom[0], atom[1], source[1], target[1], source[2])
 
 
 def condition(text: str) -> tuple[str, ...]:
@@ -120,16 +94,16 @@ def condition(text: str) -> tuple[str, ...]:
     if asserted is None or words.endswith(("||", "&&")):  # whose next line is not in the text
         return ()
     named = set(re.findall(r"\b[A-Za-z]\w+", words))
-    pairs = (f"{name}={type_}" for name, type_ in _given(text, asserted.end()) if name.rstrip("_") in named)
+    pairs = (f"{name}={type_}" for name, type_ in given(text, asserted.end()) if name.rstrip("_") in named)
     return (f"the condition is {words}", *(pair for pair in pairs if len(pair) < _LONGEST_PAIR))
 
 
 def innermost(text: str) -> dict[str, Type]:
     """The types that the innermost instantiation below the first failed assertion binds, by their names without a last `_`."""
     asserted = _ASSERTED.search(text)
-    pairs = _given(text, asserted.end()) if asserted else []
+    pairs = given(text, asserted.end()) if asserted else []
     plain = ((name, f"tuple{given}" if given.startswith("<") else given) for name, given in pairs)
-    types = {name.rstrip("_"): _parse(given, 0) for name, given in plain}
+    types = {name.rstrip("_"): parse(given, 0) for name, given in plain}
     return {name: type_ for name, type_ in types.items() if type_}
 
 
@@ -139,7 +113,7 @@ def caller(text: str) -> str:
     start = asserted.end() if asserted else 0
     end = text.find("error: ", start)
     for found in _CALL.finditer(text, start, end if end >= 0 else len(text)):
-        shown = ((name, printed(given, layouts=True)) for name, given in _given(found[0], 0))
+        shown = ((name, printed(given, layouts=True)) for name, given in given(found[0], 0))
         told = ", ".join(
             f"{name} = {value}" for name, value in shown if value and value != "0"
         )  # no offset of 0
@@ -147,57 +121,21 @@ def caller(text: str) -> str:
     return ""
 
 
-def _given(text: str, start: int) -> list[tuple[str, str]]:
+def given(text: str, start: int) -> list[tuple[str, str]]:
     """The pairs of the first list `[with Name=type, ...]` behind a place, as far as the text has it."""
-    given = _WITH.search(text, start)
-    if given is None:
-        return []
-    last = min(len(text), given.start() + _LONGEST)
-    with suppress(InputError):  # cut short
-        last = closing(text, given.start(), last) - 1
-    parts = _PAIR.split(text[given.end() : last])
-    return [(name, type_.strip()) for name, type_ in zip(parts[1::2], parts[2::2], strict=True)]
-
-
-def _tensor(
-    bound: dict[str, Type], engines: tuple[str, ...], layout: tuple[str, ...]
-) -> tuple[str, str, str] | None:
-    """(layout, memory space, element type) of one side."""
-    engine = next((bound[name] for name in engines if name in bound), None)
-    named = next((notation_of(bound[name]) for name in layout if name in bound), None)
-    if engine is None or named is None or ":" not in named:
-        return None
-    words = list(_words(engine))
-    space = "gmem" if "gmem_ptr" in words else "smem" if "smem_ptr" in words else "rmem"
-    element = next((_DTYPES[word] for word in words if word in _DTYPES), "")
-    return named, space, element
-
-
-def _atom(text: str) -> tuple[str, int | None] | None:
-    """The copy operation that the text names, as (short name, bits)."""
-    matrix = _MATRIX.search(text)
-    if matrix:
-        kind = "ldmatrix" if matrix[3] == "LDSM" else "stmatrix"
-        count = int(matrix[1]) if matrix[1] else int(matrix[2]) // 2
-        return f"{kind}.x{count}{'.trans' if matrix[4] == 'T' else ''}", None
-    found = re.search(r"SM80_CP_ASYNC_CACHE(?:GLOBAL|ALWAYS)(?:_ZFILL)?<\s*(?:cute::)?(\w+)", text)
-    name = "cp.async"
+    found = _WITH.search(text, start)
     if found is None:
-        found = re.search(r"UniversalCopy<\s*(?:cute::|cutlass::)?(\w+)", text)
-        name = "universal"
-    bits = bits_of(found[1]) if found else 0
-    return (name, bits) if bits else None
+        return []
+    last = min(len(text), found.start() + _LONGEST)
+    with suppress(InputError):  # cut short
+        last = closing(text, found.start(), last) - 1
+    parts = _PAIR.split(text[found.end() : last])
+    return [(name, type_.strip()) for name, type_ in zip(parts[1::2], parts[2::2], strict=True)]
 
 
 def bits_of(name: str) -> int:
     """The width of a C++ element type without its namespace, 0 of an unknown one."""
     return dtype(_DTYPES[name]).bits if name in _DTYPES else 0
-
-
-def _words(type_: Type) -> Iterator[str]:
-    yield type_.name
-    for argument in type_.args:
-        yield from _words(argument)
 
 
 def notation_of(type_: Type) -> str | None:
@@ -218,7 +156,7 @@ def notation_of(type_: Type) -> str | None:
 
 def printed(text: str, *, layouts: bool = False) -> str | None:
     """A shape or stride of template arguments as CuTe prints it, "(64,3)", or a layout; None for any other type."""
-    type_ = _parse(text, 0)
+    type_ = parse(text, 0)
     return (notation_of(type_) if layouts else _tuple(type_)) if type_ else None
 
 
@@ -240,12 +178,12 @@ def _bindings(text: str) -> Iterator[tuple[str, Type]]:
     for count, match in enumerate(_BINDING.finditer(text)):
         if count >= MOST_TYPES:
             return
-        parsed = _parse(text, match.end())
+        parsed = parse(text, match.end())
         if parsed is not None:
             yield match[1], parsed
 
 
-def _parse(text: str, start: int) -> Type | None:
+def parse(text: str, start: int = 0) -> Type | None:
     """The type at `start`; None where it is cut short."""
     tokens = _tokens(text, start)
     try:

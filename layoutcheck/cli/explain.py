@@ -212,9 +212,8 @@ def _folders(sources: str | None) -> list[Path]:
 
 
 def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]:
-    """The outcome of every error in a pasted text, and of the copy whose types C++ prints."""
+    """The outcome of every error in a pasted text, and of the copy that it states."""
     from layoutcheck.catalogue import Answer
-    from layoutcheck.catalogue.cpp_types import operands
     from layoutcheck.check import Report
     from layoutcheck.reports.outcome import Explained, Message
     from layoutcheck.sources.diagnostics import read_errors
@@ -247,16 +246,6 @@ def _pasted(text: str, stated: str | None, sources: list[Path]) -> list[Outcome]
     if not any(isinstance(outcome, Report) for outcome in outcomes):
         printed = _stated(reading, arch, first if isinstance(first, Message) else None)
         outcomes = _with_stated(outcomes, printed) if printed else outcomes
-    copy = operands(text) if any(isinstance(outcome, Explained) for outcome in outcomes) else None
-    if copy is not None:
-        from layoutcheck.api import check
-
-        report = check(
-            copy.src, copy.dst, copy.atom, bits=copy.bits, dtype=copy.dtype, arch=arch,
-            src_space=copy.src_space, dst_space=copy.dst_space,
-        )  # fmt: skip
-        read = "the copy is read from C++ template arguments, and judged as CuTe DSL would judge it"
-        outcomes.append(replace(report, assumptions=(read, *report.assumptions)))
     return outcomes
 
 

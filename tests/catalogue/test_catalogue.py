@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.catalogue import ENTRIES, answers
-from layoutcheck.catalogue.cpp_types import Operands, condition, layouts, operands
+from layoutcheck.catalogue.cpp_causes import told
+from layoutcheck.catalogue.cpp_types import condition, layouts
 from layoutcheck.catalogue.cutlass_parts import cause
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
 from layoutcheck.catalogue.tables import SYMPTOMS
@@ -183,31 +184,6 @@ def test_a_composed_layout_is_read() -> None:
     assert "S<3,4,3> o 0 o (8,64):(64,1)" in [one.layout for one in layouts(text)]
 
 
-COPY = (
-    'static assertion failed with "Copy_Traits: src failed to vectorize into registers."\n'
-    'instantiation of "void cute::copy_unpack(const cute::Copy_Traits<'
-    "cute::SM80_CP_ASYNC_CACHEGLOBAL<cute::uint128_t>>&) "
-    "[with TS=cute::ViewEngine<cute::gmem_ptr<const cutlass::half_t *>>, "
-    "SLayout=cute::Layout<cute::tuple<cute::C<8>>, cute::tuple<cute::_1>>, "
-    "TD=cute::ViewEngine<cute::smem_ptr<cutlass::half_t *>>, "
-    'DLayout=cute::Layout<cute::tuple<cute::_8>, cute::tuple<cute::C<64>>>]" '
-    "at line 20 of /home/me/k.cu\n"
-)
-
-
-def test_the_copy_of_a_cpp_error_is_judged(tmp_path: Path, capsys: Captured) -> None:
-    assert operands(COPY) == Operands("(8):(1)", "(8):(64)", "cp.async", 128, "gmem", "smem", "f16")
-    status, said = explained(COPY, tmp_path, capsys)
-    assert status == 1
-    assert all(part in said for part in ("/home/me/k.cu:20", "LC201", "C++ template arguments"))
-
-
-def test_a_cut_instantiation_gives_no_copy() -> None:
-    for cut in range(0, len(COPY), 37):
-        operands(COPY[:cut])  # never raises
-    assert operands(COPY[: COPY.index("DLayout") + 30]) is None
-
-
 @pytest.mark.parametrize(
     "unit",
     [
@@ -230,7 +206,7 @@ def test_hostile_repetition_ends(unit: str, letters: int) -> None:
     """A pattern whose time grows with the square of the text needs minutes for one of the long ones."""
     text = unit * (letters // len(unit))
     answers(text)
-    operands(text)
+    told(text)
 
 
 def dump(**changes: object) -> str:

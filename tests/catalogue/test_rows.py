@@ -16,7 +16,7 @@ FOLDER = Path(rows.__file__).parent
 FIELDS = {
     "tables": {"pattern", "title", "cause", "remedy", "example", "codes"},
     "reasons": {"words", "where", "cause", "helps"},
-    "meanings": {"words", "cause", "helps"},
+    "meanings": {"words", "title", "cause", "helps"},
     "orders": {"words", "says", "source"},
     "owners.txt": {"project", "words"},
     "laws.txt": {"nouns", "details", "fails", "says", "source", "order"},

@@ -1,0 +1,376 @@
+"""Why a static assertion of CuTe fails, in the user's layouts and numbers: by the types of the instantiations that led to it.
+
+Each way reads one kind of failure (`_WAYS`), and gives the row of meanings/instantiations.txt that says it with what its sentences
+name; nothing where the text lacks a type that it needs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from typing import NamedTuple
+
+from layoutcheck import algebra
+from layoutcheck.algebra.inttuple import wrap
+from layoutcheck.catalogue import cpp_parts, cpp_stack, cpp_types
+from layoutcheck.catalogue.cpp_stack import Failure, Frame
+from layoutcheck.catalogue.rows import rows
+from layoutcheck.errors import InputError
+
+Says = tuple[str, dict[str, str]] | None
+_ROWS = {row.name: row for row in rows("meanings/instantiations.txt")}
+_FIELD = re.compile(r"\{(\w+)\}")
+_SIDES = {"src": "source", "dst": "destination"}
+_ENGINES = {"src": ("SEngine", "TS"), "dst": ("DEngine", "TD")}  # TS and TD in older headers
+_OPERATIONS = "AnyCPYTraits", "CopyOp", "Operation"
+_TMA = re.compile(r"Copy_Traits<cute::(?P<operation>SM[0-9]+_TMA_\w+)")
+_OPERATION = re.compile(
+    r'identifier "(?P<name>SM90_64x\w+?_F16(?P<types>BF16BF16|TF32TF32)_\w+)" is undefined'
+)
+_SIZES = re.compile(r"size\((\w+)\) == size\((\w+)\)")
+
+
+class Told(NamedTuple):
+    """What is said of one failure: `entry` is the entry of the catalogue whose kind it is, `place` the user's "file:line"."""
+
+    entry: str
+    title: str
+    cause: str
+    remedy: str
+    said: str
+    place: str | None
+
+
+@lru_cache(maxsize=8)
+def told(folded: str) -> Told | None:
+    """The cause of the first failure of a text that the text's own types tell; None where none does."""
+    for failure in cpp_stack.failures(folded):
+        for pattern, way in _WAYS:
+            if pattern.search(failure.message) and (says := _says(way, failure)):
+                row, fields = _ROWS[says[0]], says[1]
+                title, cause, helps = (
+                    _filled(row.field(part), fields) for part in ("title", "cause", "helps")
+                )
+                said = failure.message.partition(" static_assert(")[0]
+                return Told(row.traits, title, cause, helps, said, failure.place)
+    return None
+
+
+def _filled(sentence: str, fields: dict[str, str]) -> str:
+    return _FIELD.sub(lambda found: fields[found[1]], sentence)
+
+
+def _says(way: Callable[[Failure], Says], failure: Failure) -> Says:
+    """What a way says; nothing of layouts that the algebra does not take."""
+    with suppress(InputError):
+        return way(failure)
+    return None
+
+
+def _unadjacent(failure: Failure) -> Says:
+    """An instruction whose elements are not adjacent on one side."""
+    unpacked, tiled = _unpacked(failure), failure.giving("TV", "Tiler")
+    operation = cpp_parts.operation(unpacked, *_OPERATIONS) if unpacked else None
+    if unpacked is None or operation is None:
+        return None
+    side = "dst" if "dst failed" in failure.message else "src"
+    internal = failure.giving("CopyInternalType")
+    engine = next((one for one in _ENGINES[side] if one in unpacked.given), "")
+    told = {
+        "side": _SIDES[side],
+        "operation": cpp_parts.plain(operation),
+        "element": cpp_parts.element(unpacked, engine),
+        "internal": cpp_parts.element(internal, "CopyInternalType") if internal else "",
+    }
+    widths = [cpp_types.bits_of(told[one]) for one in ("element", "internal")]
+    if all(widths) and widths[0] != widths[1]:
+        return "atom of another type", told
+    outer = tiled or failure.giving("SrcLayout", "DstLayout") or unpacked
+    layout = outer.shown(f"{side.title()}Layout", f"{side[0].upper()}Layout")
+    values = cpp_parts.values(operation, told["element"])
+    if not layout or not values:
+        return None
+    strides, shared = cpp_parts.first_strides(layout), "smem_ptr" in unpacked.given.get(engine, "")
+    apart = f"{' and '.join(strides)} elements apart"
+    if "?" in strides:
+        by = "split, by the shared layout's major or by its swizzle"
+        apart = by if shared else "at a stride that only the run knows"
+    loads = "LDSM" in operation.name and side == "src"
+    told |= {"apart": apart, "layout": layout, "values": str(values), "along": ""}
+    told |= {"moves": "reads rows of" if loads else "moves", "helps": cpp_parts.other_form(operation.name)}
+    if loads:
+        return "values apart", told
+    helps, run = list[str](), cpp_parts.direction(tiled) if tiled else None
+    if "?" in strides and not shared:
+        helps.append("make that stride Int<1>{} if it is always 1")
+    if tiled and run is not None:
+        told["along"] = (
+            f" The tiled copy, {tiled.shown('TV')} over {tiled.shown('Tiler')}, lays them along mode {run} of its tile."
+        )
+        shape = f"Shape<_1,_{values}>" if run == 0 else f"Shape<_{values},_1>"
+        helps.append(
+            f"if the tensors are contiguous along mode {1 - run}, let the values run there: Layout<{shape}> as the value layout, and threads in that order"
+        )
+    if shared:
+        helps.append(
+            f"give the shared layout the other side's contiguous mode, with a swizzle that keeps {values} elements together (Swizzle<B,{values.bit_length() - 1},S>)"
+        )
+    remedy = "; ".join([*helps, "or take a narrower atom"]).removeprefix("or ")
+    return "values apart", told | {"helps": f"{remedy[0].upper()}{remedy[1:]}"}
+
+
+def _unpacked(failure: Failure) -> Frame | None:
+    """The instantiation that makes one instruction of a copy."""
+    return next((one for one in failure.frames if one.name.endswith("copy_unpack")), None)
+
+
+def _spaces(failure: Failure) -> Says:
+    """An instruction that does not copy between these memory spaces, or writes to const."""
+    unpacked = _unpacked(failure)
+    operation = cpp_parts.operation(unpacked, *_OPERATIONS) if unpacked else None
+    if unpacked is None or operation is None:
+        return None
+    engines = [
+        next((unpacked.given[one] for one in names if one in unpacked.given), "")
+        for names in _ENGINES.values()
+    ]
+    source, target = map(cpp_parts.space, engines)
+    told = {"operation": cpp_parts.plain(operation), "source": source, "target": target}
+    if "CP_ASYNC" in operation.name and (source, target) != ("gmem", "smem"):
+        swapped = " The two tensors are in the wrong order." if (source, target) == ("smem", "gmem") else ""
+        return "spaces of cp.async", told | {"swapped": swapped}
+    return ("destination is const", told) if "const " in engines[1] else None
+
+
+def _narrow(failure: Failure) -> Says:
+    """A cp.async of a width that its cache mode does not take."""
+    made = next((one for one in failure.frames if "CP_ASYNC_CACHE" in one.name), None)
+    element = cpp_parts.element(made, "TS") if made else ""
+    width = cpp_types.bits_of(element) // 8
+    if made is None or not width:
+        return None
+    helps = "Take uint32_t, uint64_t or uint128_t"
+    if "ALWAYS" not in made.name:
+        other = f"SM80_CP_ASYNC_CACHEALWAYS<{element}> for {width} bytes, or " if width in (4, 8) else ""
+        helps = f"Take {other}uint128_t with CACHEGLOBAL"
+    told = {"operation": made.name.rpartition("::")[2], "width": str(width), "helps": helps}
+    return "width of cp.async", told
+
+
+def _too_few(failure: Failure) -> Says:
+    """A tiled copy whose value layout is no multiple of the atom's."""
+    made = failure.giving("Copy_Atom", "LayoutCopy_TV") or failure.giving("Args", "ValLayout")
+    parameter = "Copy_Atom" if made and "Copy_Atom" in made.given else "Args"
+    operation, atom = (cpp_parts.operation(made, parameter), made.type(parameter)) if made else (None, None)
+    if made is None or operation is None or atom is None:
+        return None
+    element = atom.args[-1].name
+    values, alone = cpp_parts.values(operation, element), parameter == "Args"
+    layout = made.shown("ValLayout" if alone else "LayoutCopy_TV")
+    if not values or not layout:
+        return None
+    whole = cpp_parts.layout_of(layout)
+    have = math.prod(cpp_parts.extents((whole if alone else whole[1]).shape))
+    narrower = math.gcd(have, values) * cpp_types.bits_of(element)
+    if cpp_parts.MATRIX.fullmatch(operation.name):
+        helps = "Take an operation that fills fewer registers (x2, x1), or give each thread more values: a larger tile, or a larger permutation of the tiled MMA"
+    else:
+        less = f", or an operation of {narrower} bits (uint{narrower}_t)" if narrower in (32, 64) else ""
+        helps = f"Give each thread {values} values, or a multiple, along the contiguous mode (Layout<Shape<_1,_{values}>> where that is mode 1){less}"
+    return "too few values", {
+        "what": "value layout" if alone else "thread-value layout",
+        "layout": layout,
+        "have": str(have),
+        "values": str(values),
+        "operation": cpp_parts.plain(operation),
+        "element": element,
+        "helps": helps,
+    }
+
+
+def _sizes(failure: Failure) -> Says:
+    """`size(copy_a) == size(mma)`: threads of a tiled copy and of a tiled MMA."""
+    found = _SIZES.search(failure.message)
+    outer = next((one for one in failure.frames if not cpp_stack.is_header(one.file)), None)
+    if found is None or outer is None:
+        return None
+    one, other = found.groups()
+    has, asks = (cpp_parts.threads(cpp_parts.named(outer, name)) for name in (one, other))
+    if has is None or asks is None or has == asks:
+        return None
+    return "sizes", {"one": one, "other": other, "has": str(has), "asks": str(asks)}
+
+
+def _indexed(failure: Failure) -> Says:
+    """A tensor or tile that is sliced with another number of coordinates than it has modes."""
+    tile, diced = failure.giving("Tiler", "Coord", "Proj"), failure.frames[:1]
+    if tile and diced and diced[0].name.endswith("dice"):
+        steps, given = (diced[0].type(one) for one in "AB")
+        if steps is None or given is None or len(steps.args) == len(given.args):
+            return None
+        return "projection", {
+            "which": "tiler" if given == tile.type("Tiler") else "coordinate",
+            "given": str(len(given.args)),
+            "steps": str(len(steps.args)),
+            "projection": f"Step<{','.join(map(cpp_parts.plain, steps.args))}>",
+        }
+    tensor = failure.giving("Layout", "Coord") or failure.giving("Shape", "Coord")
+    coordinate, layout = (tensor.type("Coord"), tensor.shown("Layout", "Shape")) if tensor else (None, "")
+    if coordinate is None or coordinate.name != "tuple" or not layout:
+        return None
+    modes, given_ = algebra.rank(cpp_parts.layout_of(layout)), len(coordinate.args)
+    shown = ",".join("_" if one.name == "Underscore" else "i" for one in coordinate.args)
+    fewer = "one is missing, often the stage or the k tile"
+    more = "the tensor lacks a mode that the call expects, often the k tiles or the stages"
+    told = {"modes": str(modes), "given": str(given_), "layout": layout, "coordinate": f"({shown})"}
+    return ("coordinates", told | {"lacks": fewer if given_ < modes else more}) if modes != given_ else None
+
+
+def _tiled(failure: Failure) -> Says:
+    """tile_to_shape with a block that does not divide the shape."""
+    made = failure.giving("Shape", "TrgShape") or failure.giving("B", "TrgShape")
+    block = (made.shown("Shape") or made.shown("B")).partition(":")[0] if made else ""
+    target = made.shown("TrgShape") if made else ""
+    if not block or not target:
+        return None
+    pairs = zip(wrap(algebra.parse_tree(block)), wrap(algebra.parse_tree(target)), strict=False)
+    for mode, (each, extent) in enumerate((algebra.size(one), algebra.size(other)) for one, other in pairs):
+        if isinstance(each, int) and isinstance(extent, int) and extent % each:
+            numbers = {"each": each, "extent": extent, "mode": mode, "common": math.gcd(each, extent)}
+            told = {name: str(number) for name, number in numbers.items()}
+            return "tile to shape", told | {"block": block, "target": target}
+    return None
+
+
+def _described(failure: Failure) -> Says:
+    """An operand's layout that the descriptor of wgmma or tcgen05 does not express."""
+    made = failure.giving("MajorMode", "TLayout")
+    layout = made.shown("TLayout") if made else ""
+    asked = made.given["MajorMode"].rpartition("::")[2] if made else ""
+    if made is None or not layout or asked not in ("K", "MN"):
+        return None
+    first = [cpp_parts.first_strides(layout, mode)[0] == "1" for mode in (0, 1)]
+    have = "MN" if first[0] else "K" if first[1] else asked
+    told = {"layout": layout, "asked": asked, "have": have, "along": "M or N" if have == "MN" else "K"}
+    told |= {"element": cpp_parts.element(made, "TEngine"), "unit": "UMMA" if "umma" in made.name else "GMMA"}
+    return "major" if have != asked else "swizzle atoms", told
+
+
+def _boxed(failure: Failure) -> Says:
+    """A TMA atom whose shared layout has another size than its tile, or another major than the tensor."""
+    tiler = next((one for one in ("CTA_Tiler", "CTA_Tile") if failure.giving("SLayout", one)), "")
+    made = failure.giving("SLayout", tiler) if tiler else None
+    shared, tile = (made.shown("SLayout"), made.shown(tiler)) if made else ("", "")
+    if made is None or not shared or not tile:
+        return None
+    sizes, tiles = map(cpp_parts.extents, (cpp_parts.layout_of(shared).shape, algebra.parse_tree(tile)))
+    have, asks = math.prod(sizes), math.prod(tiles)
+    told = {"shared": shared, "tile": tile, "call": made.name.rpartition("::")[2]}
+    told |= {"have": f"{have:,}", "asks": f"{asks:,}", "extents": str(tuple(sizes)).replace(" ", "")}
+    if have != asks:
+        stages = math.prod(sizes[len(tiles) :]) if math.prod(sizes[: len(tiles)]) == asks else 0
+        helps = "Build the shared layout by tile_to_shape(atom, shape), and give the same shape as the tile"
+        staged = f" The layout holds {stages} stages." if stages else ""
+        return "size of a box", told | {
+            "staged": staged,
+            "helps": "Pass the layout of one stage: sA(_,_,0)" if stages else helps,
+        }
+    if sizes != tiles and sorted(sizes) == sorted(tiles):
+        return "order of a box", told
+    gmem = made.shown("GLayout")
+    return ("major of a box", told | {"gmem": gmem}) if gmem else None
+
+
+def _without_barrier(failure: Failure) -> Says:
+    """A TMA atom that is called without what `.with` gives it."""
+    found = _TMA.search(failure.message)
+    if found is None or not re.search(r"deleted function|copy_unpack\(|::with\b", failure.message):
+        return None
+    operation = found["operation"]
+    return "mask of TMA" if "MULTICAST" in operation else "barrier of TMA", {"operation": operation}
+
+
+def _undeclared(failure: Failure) -> Says:
+    """A wgmma of types that it does not have."""
+    found = _OPERATION.search(failure.message)
+    if found is None:
+        return None
+    name, types = found["name"], found["types"]
+    instead = name.replace(f"F16{types}", f"F32{types}")
+    return "accumulator", {"operation": name, "types": types[: len(types) // 2], "instead": instead}
+
+
+def _run_time(failure: Failure) -> Says:
+    """A layout that must be static and has an extent that only the run knows."""
+    frame = failure.frames[0] if failure.frames else None
+    layout = frame.shown("Layout") if frame and frame.name.endswith(("cosize_v", "size_v")) else ""
+    return ("run-time extent", {"layout": layout}) if "?" in layout else None
+
+
+def _types(failure: Failure) -> Says:
+    """An operand of an MMA that holds another type than the operation reads."""
+    made = failure.giving("MMAOperation")
+    operand = made.name[-1] if made else ""
+    element = cpp_parts.element(made, f"{operand}Tensor") if made else ""
+    operation = made.type("MMAOperation") if made else None
+    if not element or operation is None:
+        return None
+    return "operand's type", {"operand": operand, "element": element, "operation": operation.name}
+
+
+def _flagged(failure: Failure) -> Says:
+    """A shared layout that was made for elements of another width than the pointer has."""
+    made = failure.giving("Iterator", "B", "Layout")
+    element = cpp_parts.element(made, "Iterator") if made else ""
+    if made is None or not element:
+        return None
+    told = {"bits": made.given["B"], "element": element, "width": str(cpp_types.bits_of(element))}
+    return "flag of a layout", told | {"layout": made.shown("Layout")}
+
+
+def _ranks(failure: Failure) -> Says:
+    """A copy between tensors of which one is not partitioned."""
+    copied = failure.giving("SrcLayout", "DstLayout")
+    sides = [copied.shown(f"{one}Layout") for one in ("Src", "Dst")] if copied else []
+    if not sides or not all(sides):
+        return None
+    ranks = [algebra.rank(cpp_parts.layout_of(one)) for one in sides]
+    whole = int(ranks[0] > ranks[1])  # the side with fewer modes
+    return ("ranks of a copy", {
+        "source": str(ranks[0]), "target": str(ranks[1]), "side": list(_SIDES.values())[whole],
+        "layout": sides[whole], "other": sides[1 - whole], "letter": "SD"[whole],
+        "how": "not partitioned" if min(ranks) < 3 else "partitioned or sliced in another way",
+    }) if ranks[0] != ranks[1] else None  # fmt: skip
+
+
+def _partitioned(failure: Failure) -> Says:
+    """A tensor with fewer modes than the tiled copy that partitions it."""
+    made = failure.giving("DTensor") or failure.giving("STensor")
+    tensor = made.type("DTensor", "STensor") if made else None
+    layouts = [cpp_types.notation_of(one) for one in tensor.args] if tensor else []
+    layout = next(filter(None, layouts), "")
+    told = {"layout": layout, "modes": str(algebra.rank(cpp_parts.layout_of(layout)))} if layout else {}
+    return ("rank of a part", told) if told else None
+
+
+_WAYS: tuple[tuple[re.Pattern[str], Callable[[Failure], Says]], ...] = (
+    (re.compile(r"failed to vectorize into registers"), _unadjacent),
+    (re.compile(r"qualifiers dropped in binding"), _spaces),
+    (re.compile(r"cp\.async sizeof\(TS\)"), _narrow),
+    (re.compile(r"TiledCopy uses too few vals"), _too_few),
+    (_SIZES, _sizes),
+    (re.compile(r"Mismatched Ranks"), _indexed),
+    (re.compile(r"tile_to_shape: block shape"), _tiled),
+    (re.compile(r"Not a canonical [GU]MMA_"), _described),
+    (re.compile(r"TMA requires CTA_Tile and SLayout|Could not find a common tile-gmem"), _boxed),
+    (_TMA, _without_barrier),
+    (_OPERATION, _undeclared),
+    (re.compile(r"name followed by \"::\" must be"), _run_time),
+    (re.compile(r"Expecting ValType[ABC] type"), _types),
+    (re.compile(r"Expected a B-bit pointer type"), _flagged),
+    (re.compile(r"CopyAtom rank-mismatch"), _ranks),
+    (re.compile(r"Rank of tensor to be partitioned too small"), _partitioned),
+)
