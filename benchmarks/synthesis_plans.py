@@ -207,12 +207,14 @@ def child(folder: Path, mine: list[dict[str, Any]], profile: bool) -> None:
             continue
         ready.append((row, run))
         if profile:
-            run(0)
-            torch.cuda.synchronize()
-            torch.cuda.profiler.start()
-            run(0)
-            torch.cuda.synchronize()
-            torch.cuda.profiler.stop()
+            with (folder / "turn").open("w") as turn:  # L2 and memory count what all processes do
+                fcntl.flock(turn, fcntl.LOCK_EX)
+                run(0)
+                torch.cuda.synchronize()
+                torch.cuda.profiler.start()
+                run(0)
+                torch.cuda.synchronize()
+                torch.cuda.profiler.stop()
         del row["tensors"], row["run"]
     if not profile:
         (folder / f"ready{os.environ['PLANS_PLACE']}").touch()
