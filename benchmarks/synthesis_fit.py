@@ -40,6 +40,7 @@ FOLDS = 5
 ROUND = {
     "issue": 0.5, "latency": 1000.0, "later": 0.7, "held": 1000.0, "held_async": 1000.0, "read": 0.0575,
     "write": 0.0575, "mixed": 0.02, "part": 10.0, "part_waited": 50.0, "cut": 0.25, "apart": 0.12,
+    "several": 30.0, "writing": 1.5,
     "bulk": 0.1, "split": 0.5, "near": 0.05, "late": 3e-4, "met": 0.1, "lost": 50.0, "behind": 1.5,
     "kept": 50e6, "kept_tma": 50e6, "again": 2.0, "pages": 100e3, "crowd": 0.2, "cached": 1.0, "data": 1.0,
     "row": 1.0, "thin": 1.3, "stored": 300.0, "overlap": 2.5, "written_only": 5.0, "hidden": 5.0,
@@ -74,7 +75,7 @@ def predicted_us(row: Row, machine: Machine) -> float:
         blocks=blocks,  # type: ignore[arg-type]
         live_bytes=part * asked.live_bytes,
         streams=part * asked.streams,
-        asked_rows=part * asked.asked_rows,
+        asked_parts=part * asked.asked_parts,
     )
     return float(row["tiles"] / SMS * pace(asked, machine)[0] / CLOCK_GHZ / 1000)
 
@@ -161,7 +162,7 @@ def fitted(rows: Sequence[Row], start: Machine, steps: int, seed: int, free: Seq
     return machine_of(best)
 
 
-RESIDENT = ("blocks", "live_bytes", "streams", "asked_rows", "l1_bytes")
+RESIDENT = ("blocks", "live_bytes", "streams", "asked_parts", "l1_bytes")
 """Of a demand, what follows from the registers of a thread."""
 PARTS: dict[str, tuple[str, ...]] = {
     "nothing": (),

@@ -17,7 +17,7 @@ from layoutcheck.synthesis.program import each
 from layoutcheck.synthesis.search import Found
 from layoutcheck.synthesis.threads import Threads
 from layoutcheck.synthesis.tma import Tma
-from layoutcheck.synthesis.wanted import Wanted
+from layoutcheck.synthesis.wanted import Wanted, fast_mode
 
 EACH_CYCLES = 3.0
 """From an instruction of a warp to its next, if it is alone (measured)."""
@@ -35,9 +35,11 @@ class Demand(NamedTuple):
     - `Waits`: `own` the cycles that a warp takes if it is alone and memory answers at once; `barriers`; tiles
       `ahead`; `rounds` in which a thread loads its part of the tile: those of the compiled program, or what
       its registers allow; `engine_stores`
-    - `Held`: `held_bytes` of L1 by loads, whole lines, and by `cp.async`, the bytes that it reads; `l1_bytes`
-    - `Parts`: `read_parts`, `write_parts` lines that runs take in part, `live_bytes` those lines of all
-      blocks; `asked_rows` of all blocks that copies under way read at once; `waited_for` before more is asked
+    - `Held`: `held_bytes` of L1, whole lines: of each load, of a tile by `cp.async`; `l1_bytes`
+    - `Parts`: `read_parts` lines of which runs bring one half alone, or, if a block `beside` comes for the
+      rest, take a part; `write_parts`; `live_bytes` such lines of all blocks; `asked_parts` of an SM that are
+      under way; `waited_for`: a block has them before it asks for the rest; `read_pieces` lines that loads of
+      several instructions bring
     - `Pairs`, shares of the written bytes: `write_cut` in pairs of lines that runs take in part,
       `write_apart` in others which no one instruction or row of a box fills, `write_split` the same of pairs
       of sectors, `write_late` in pairs of which the same block writes a part with its next tile
@@ -63,7 +65,7 @@ class Demand(NamedTuple):
     write_split: float
     live_bytes: float
     streams: float
-    asked_rows: float
+    asked_parts: float
     ahead: int
     rounds: float
     waited_for: bool
@@ -75,6 +77,8 @@ class Demand(NamedTuple):
     l1_bytes: float
     spilled_bytes: float = 0.0
     write_late: float = 0.0
+    beside: bool = False
+    read_pieces: float = 0.0
 
 
 def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand:
@@ -91,8 +95,12 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
     way, total = way_of(first, wanted), found.counts
     engine, cached = sum(one.wavefronts for one in bulk), counts[0].wavefronts if way == "ca" else 0
     written = _written(found, counts, wanted)
-    read = float(total.distinct_sectors * SECTOR_BYTES - written)
-    waits = way in ("ld", "")
+    read = _brought(total.distinct_sectors * SECTOR_BYTES - written, wanted)
+    held = _held(first, wanted) if way == "ld" else 0.0
+    lines = 0.0 if wanted.accumulator else edges.lines(wanted)
+    back, waits = _comes_back(wanted), way in ("ld", "")
+    beside = wanted.divided and not back
+    halves = 0.0 if wanted.accumulator else (edges.parts if beside else edges.halves)(wanted.src, wanted)
     ahead = 1 if waits else max(1, wanted.stages - 1)
     return Demand(
         way=way,
@@ -105,22 +113,24 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         sectors=total.sectors,
         read_bytes=read,
         written_bytes=written,
-        read_parts=0.0 if wanted.accumulator else edges.parts(wanted.src, wanted),
+        read_parts=halves,
         write_parts=0.0 if wanted.dst is None else edges.parts(wanted.dst, wanted),
         **edges.left(last, shared, wanted),
         live_bytes=blocks * SMS * edges.live(wanted),
         # Where blocks share a row of tiles, those that start together write side by side: whole runs join.
         streams=0 if wanted.divided else blocks * SMS * edges.rows(wanted.dst, wanted),
-        asked_rows=0.0 if waits else blocks * SMS * ahead * edges.runs(wanted.src, wanted),
-        waited_for=waits or wanted.stages == 1,
+        asked_parts=0.0 if waits or not back else blocks * ahead * halves,
+        waited_for=back and (waits or ahead == 1),  # the next tile is asked for when the one before is there
         divided=wanted.divided,
         ahead=ahead,
         rounds=compiled.rounds_of(code, found, wanted) if way == "ld" else 1.0,
         barriers=barriers,
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
         blocks=blocks,
-        held_bytes=_held(first, wanted) if way == "ld" else read if way == "ca" else 0.0,
+        held_bytes=held if way == "ld" else lines if way == "ca" else 0.0,
+        read_pieces=max(0.0, min(lines, held - lines)) / LINE_BYTES,
         l1_bytes=l1_left(blocks, staged),
+        beside=beside,
         spilled_bytes=(code.spilled + (code.once / each(wanted) if wanted.divided else 0.0)) * active,
     )
 
@@ -154,17 +164,32 @@ def way_of(writer: Move, wanted: Wanted) -> str:
     return "ld"
 
 
+def _brought(sectors_bytes: int, wanted: Wanted) -> float:
+    """Bytes that come from memory: L2 keeps the sectors that tiles side by side share (ncu: 1.00 to 1.02)."""
+    if wanted.accumulator or fast_mode(wanted.src) is None:
+        return float(sectors_bytes)
+    return float(math.prod(wanted.tile) * wanted.src.element_bytes)
+
+
+def _comes_back(wanted: Wanted) -> bool:
+    """Whether a block walks along the rows of src, and has the rest of a line in its next tile."""
+    along_k = not wanted.accumulator and fast_mode(wanted.src) == 1
+    return along_k and not (wanted.divided and wanted.dst is not None and fast_mode(wanted.dst) == 1)
+
+
 def _held(writer: Move, wanted: Wanted) -> float:
-    """Bytes of the lines that the loads of a tile hold, by its first accesses."""
+    """Bytes of the lines that the loads of a tile hold, by its first accesses, wherever in a line it lies."""
     assert isinstance(writer, (Threads, Direct))
     outer, mode = writer.sides[0] if isinstance(writer, Direct) else (writer.outer, writer.deal.fast)
     assert outer is not None
-    size, sectors, lines = outer.tile.element_bytes, 0, 0
+    size, loaded, lines = outer.tile.element_bytes, 0, 0
+    width, fast = writer.deal.width(mode) * size, fast_mode(wanted.src) or 0
     for row in outer.addresses(writer.deal.accesses(mode)[:8]):
-        ends = row[row >= 0][:, None] + [0, writer.deal.width(mode) * size - 1]
-        sectors += len(np.unique(ends // SECTOR_BYTES))
-        lines += len(np.unique(ends // LINE_BYTES))
-    return lines * LINE_BYTES / (sectors * SECTOR_BYTES) * math.prod(wanted.tile) * size
+        for start in edges.places(wanted.tile[fast] * size, LINE_BYTES):
+            ends = row[row >= 0][:, None] + [start, start + width - 1]
+            loaded += len(ends) * width
+            lines += len(np.unique(ends // LINE_BYTES))
+    return lines * LINE_BYTES / loaded * math.prod(wanted.tile) * size
 
 
 REGISTERS, MOST_WARPS, MOST_BLOCKS = 65536, 64, 32

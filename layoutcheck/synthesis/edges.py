@@ -45,28 +45,45 @@ def live(wanted: Wanted) -> float:
     return float(found)
 
 
-def parts(tensor: Memref, wanted: Wanted) -> float:
-    """Lines that the runs of a tile take in part, on average over tiles side by side.
+def halves(tensor: Memref, wanted: Wanted) -> float:
+    """Lines of which a run of a tile brings one half alone, on average over tiles side by side.
 
-    A run of one sector counts half: memory gives two, and L2 keeps the other for the next tile.
+    Memory gives two sectors at once, and L2 keeps what the run before brought too much.
     """
-    fast, unit = fast_mode(tensor), LINE_BYTES
+    fast = fast_mode(tensor)
     if fast is None:
         return 0.0
     run = wanted.tile[fast] * tensor.element_bytes
-    starts = _starts(run, unit)
-    cut = sum((at % unit != 0) + ((at + run) % unit != 0) - _inside(at, run, unit) for at in starts)
-    return wanted.tile[1 - fast] * cut / len(starts) * (0.5 if run <= SECTOR_BYTES else 1.0)
+    starts = places(run, LINE_BYTES)
+    ends = [(-(-at // SPLIT_BYTES), -(-(at + run) // SPLIT_BYTES)) for at in starts]
+    alone = sum(first % 2 + last % 2 for first, last in ends if first < last)
+    return wanted.tile[1 - fast] * alone / len(starts)
 
 
-def _starts(run: int, unit: int) -> range:
+def parts(tensor: Memref, wanted: Wanted) -> float:
+    """Lines that the runs of a tile take in part, on average over tiles side by side."""
+    fast = fast_mode(tensor)
+    if fast is None:
+        return 0.0
+    run = wanted.tile[fast] * tensor.element_bytes
+    starts = places(run, LINE_BYTES)
+    cut = sum((at % LINE_BYTES != 0) + ((at + run) % LINE_BYTES != 0) for at in starts)
+    inside = sum(at // LINE_BYTES == (at + run) // LINE_BYTES and at % LINE_BYTES != 0 for at in starts)
+    return wanted.tile[1 - fast] * (cut - inside) / len(starts) * (0.5 if run <= SECTOR_BYTES else 1.0)
+
+
+def lines(wanted: Wanted) -> float:
+    """Bytes of the lines that a tile of src lies in, on average over tiles side by side."""
+    fast = fast_mode(wanted.src) or 0
+    run = wanted.tile[fast] * wanted.src.element_bytes
+    starts = places(run, LINE_BYTES)
+    each = sum(-(-(at + run) // LINE_BYTES) - at // LINE_BYTES for at in starts) / len(starts)
+    return LINE_BYTES * each * wanted.tile[1 - fast]
+
+
+def places(run: int, unit: int) -> range:
     """Where the runs of tiles side by side begin, until one begins in a unit as the first does."""
     return range(0, math.lcm(run, unit), run)
-
-
-def _inside(at: int, run: int, unit: int) -> bool:
-    """Whether both ends of a run cut the same unit."""
-    return at // unit == (at + run) // unit and at % unit != 0
 
 
 def _unfilled(last: Move | None, shared: Shared | None, wanted: Wanted, unit: int) -> float:
@@ -75,7 +92,7 @@ def _unfilled(last: Move | None, shared: Shared | None, wanted: Wanted, unit: in
     if wanted.dst is None or fast is None:
         return 0.0
     run = wanted.tile[fast] * wanted.dst.element_bytes
-    starts = np.array(_starts(run, unit))[:, None]
+    starts = np.array(places(run, unit))[:, None]
     first, size = _pieces(last, shared, run)
     whole = np.maximum(0, (starts + first + size) // unit + (-starts - first) // unit) * unit
     return 1 - float(whole.sum() / (len(starts) * size.sum()))
@@ -86,7 +103,7 @@ def _late(wanted: Wanted) -> float:
     if wanted.dst is None or not wanted.divided or fast_mode(wanted.dst) != 1:
         return 0.0
     run, unit = wanted.tile[1] * wanted.dst.element_bytes, PAIR_BYTES
-    row, starts = run * each(wanted), _starts(run * each(wanted), unit)
+    row, starts = run * each(wanted), places(run * each(wanted), unit)
     ends = ((at, at + end) for at in starts for end in range(run, row, run))
     pairs = {(at, end // unit * unit) for at, end in ends if end % unit}
     return sum(min(at + row, pair + unit) - max(at, pair) for at, pair in pairs) / (len(starts) * row)

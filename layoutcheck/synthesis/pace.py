@@ -51,12 +51,13 @@ class Waits:
     The last take as long as its slowest warp takes by itself. Tiles ahead (stages) hide the first, other
     blocks of the SM all.
 
-    Cycles: `latency` of memory; `later` the share of it that each further round of loads waits, where
-    registers hold a part of a thread's loads; `barrier` of a block; `stored` until the engine has read a
-    tile.
+    Cycles: `latency` of memory, `writing` times as long where blocks write, too; `later` the share of it that
+    each further round of loads waits, where registers hold a part of a thread's loads; `barrier` of a block;
+    `stored` until the engine has read a tile.
     """
 
     latency: float = 1260.0
+    writing: float = 1.4
     later: float = 0.7
     barrier: float = 60.0
     stored: float = 300.0
@@ -67,7 +68,10 @@ class Waits:
 
     def cycles(self, asked: Demand) -> float:
         """That an SM waits for a tile of one of its blocks."""
-        loads = self.latency * (1 + self.later * (asked.rounds - 1)) / asked.ahead if asked.way else 0.0
+        if not asked.way:
+            return self.own(asked) / asked.blocks
+        latency = self.latency * (self.writing if asked.written_bytes else 1.0)
+        loads = latency * (1 + self.later * (asked.rounds - 1)) / asked.ahead
         return (self.own(asked) + loads) / asked.blocks
 
 
@@ -82,7 +86,7 @@ class Held:
     """
 
     held: float = 978.0
-    held_async: float = 1150.0
+    held_async: float = 1000.0
     behind: float = 1.9
 
     def cycles(self, asked: Demand) -> float:
@@ -93,22 +97,25 @@ class Held:
 
 @dataclass(frozen=True)
 class Parts:
-    """Lines of which a run of adjacent sectors takes a part: bytes that they cost more than they have.
+    """Lines of which a run takes a part: bytes that they cost more than they have.
 
-    Where the block itself comes for the rest, with its next tile: `part` a line, `part_waited` if the block
-    waits for it before it asks for the rest, or if more than `meet` rows are asked for at once. L2 holds
-    `kept` bytes of such lines (`kept_tma` of the engine's): those beyond come `again` so often. Where a block
-    beside comes for the rest, and starts at the same time: `lost` a line where they fill `kept`, on both
-    sides. Where nothing is read, L2 loses none.
+    Half a line that is brought alone takes memory nearly as long as a whole one; no byte comes twice (ncu).
+    Where the block itself comes for the rest, with its next tile: `part` such a half, `part_waited` if the
+    block has it before it asks for the rest, or if an SM asks for more than `meet` of them at once. The
+    engine brings whole lines. L2 holds `kept` bytes of them (`kept_tma` of the engine's): those beyond come
+    `again` so often. Where a block beside comes for the rest, and starts at the same time: `lost` a line
+    where they fill `kept`, on both sides. Where nothing is read, L2 loses none. `several` a line that loads
+    of several instructions bring, where blocks write, too.
     """
 
     part: float = 9.99
-    part_waited: float = 43.4
-    meet: float = 250e3
+    part_waited: float = 48.0
+    meet: float = 1900.0
     kept: float = 50.4e6
     kept_tma: float = 34.6e6
     again: float = 3.63
     lost: float = 37.0
+    several: float = 30.0
 
     def filled(self, asked: Demand) -> float:
         """The share of what L2 holds that all blocks' lines in part take."""
@@ -116,13 +123,14 @@ class Parts:
 
     def read(self, asked: Demand) -> float:
         """Bytes that are read more."""
-        if asked.divided:
-            return self.lost * self.filled(asked) * asked.read_parts if asked.way else 0.0
+        pieces = self.several * asked.read_pieces if asked.written_bytes else 0.0
+        if asked.beside:
+            return pieces + (self.lost * self.filled(asked) * asked.read_parts if asked.way else 0.0)
         bulk = asked.way == "tma"
-        waits = not bulk and (asked.waited_for or asked.asked_rows > self.meet)
+        waits = not bulk and (asked.waited_for or asked.asked_parts > self.meet)
         beyond = max(0.0, asked.live_bytes / (self.kept_tma if bulk else self.kept) - 1)
         each = self.part_waited if waits else self.part
-        return self.again * beyond * asked.read_bytes + each * asked.read_parts
+        return pieces + self.again * beyond * asked.read_bytes + each * asked.read_parts
 
     def written(self, asked: Demand) -> float:
         """Bytes that are written more."""
