@@ -16,6 +16,7 @@ those that `--by` names, and keeps what the file says of the rest.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import random
@@ -41,8 +42,8 @@ ROUND = {
     "issue": 0.5, "latency": 1000.0, "later": 0.7, "held": 1000.0, "held_async": 1000.0, "read": 0.0575,
     "write": 0.0575, "mixed": 0.02, "part": 10.0, "part_waited": 50.0, "cut": 0.25, "apart": 0.12,
     "several": 30.0, "writing": 1.5,
-    "bulk": 0.1, "split": 0.5, "near": 0.05, "late": 3e-4, "met": 0.1, "lost": 50.0, "behind": 1.5,
-    "kept": 50e6, "kept_tma": 50e6, "again": 2.0, "pages": 100e3, "crowd": 0.2, "cached": 1.0, "data": 1.0,
+    "bulk": 0.1, "split": 0.5, "late": 3e-4, "met": 0.1, "lost": 50.0, "behind": 1.5,
+    "kept": 50e6, "kept_tma": 50e6, "again": 2.0, "cached": 1.0, "data": 1.0,
     "row": 1.0, "thin": 1.3, "stored": 300.0, "overlap": 2.5, "written_only": 5.0, "hidden": 5.0,
 }  # fmt: skip
 FREE = tuple(ROUND)
@@ -70,11 +71,10 @@ def predicted_us(row: Row, machine: Machine) -> float:
     asked = Demand(**row["demand"])
     blocks = max(1.0, min(asked.blocks, row["blocks"] / SMS))
     part = blocks / asked.blocks
-    # `pace` divides by whole blocks: what fewer blocks leave of waits and of streams is set before.
+    # `pace` divides by whole blocks: what fewer blocks leave of waits is set before.
     asked = asked._replace(
         blocks=blocks,  # type: ignore[arg-type]
         live_bytes=part * asked.live_bytes,
-        streams=part * asked.streams,
         asked_parts=part * asked.asked_parts,
     )
     return float(row["tiles"] / SMS * pace(asked, machine)[0] / CLOCK_GHZ / 1000)
@@ -105,6 +105,16 @@ def of_seeds(rows: Sequence[Row]) -> dict[str, float]:
     return {
         str(seed): round(tau(pairs([row for row in rows if row["seed"] == seed]), H200), 3) for seed in seeds
     }
+
+
+def halves(rows: Sequence[Row]) -> dict[str, float]:
+    """Tau of the requests whose plans chose mechanisms and constants, and of the others: by their text."""
+    found: dict[str, list[Row]] = {"chosen": [], "held": []}
+    for row in rows:
+        request = {name: value for name, value in row["request"].items() if name != "seed"}
+        number = int(hashlib.md5(json.dumps(request, sort_keys=True).encode()).hexdigest(), 16)
+        found["held" if number % 2 else "chosen"].append(row)
+    return {name: round(tau(pairs(some), H200), 3) for name, some in found.items()}
 
 
 def first(rows: Sequence[Row]) -> dict[str, Any]:
@@ -162,7 +172,7 @@ def fitted(rows: Sequence[Row], start: Machine, steps: int, seed: int, free: Seq
     return machine_of(best)
 
 
-RESIDENT = ("blocks", "live_bytes", "streams", "asked_parts", "l1_bytes")
+RESIDENT = ("blocks", "live_bytes", "asked_parts", "l1_bytes")
 """Of a demand, what follows from the registers of a thread."""
 PARTS: dict[str, tuple[str, ...]] = {
     "nothing": (),
@@ -280,6 +290,7 @@ def main() -> None:
         right = sum(count * found["held_out"][seed] for seed, count in counts.items())
         found["held_out"]["all"] = round(right / sum(counts.values()), 3)
         print(fitted([row for row in rows if row["seed"] in (by or seeds)], start, given.steps, 0, free))
+    found["halves"] = halves(rows)
     found["first"] = first(rows)
     found["all"] = round(tau(pairs(rows), H200), 3)
     found["error"] = round(median(abs(predicted_us(row, H200) / row["us"] - 1) for row in rows), 3)

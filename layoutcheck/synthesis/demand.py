@@ -43,7 +43,6 @@ class Demand(NamedTuple):
     - `Pairs`, shares of the written bytes: `write_cut` in pairs of lines that runs take in part,
       `write_apart` in others which no one instruction or row of a box fills, `write_split` the same of pairs
       of sectors, `write_late` in pairs of which the same block writes a part with its next tile
-    - `Rows`: `streams` that all blocks write at once
     - `Spills`: `spilled_bytes` of registers that go to local memory
     - `Memory`: `read_bytes`, `written_bytes`
     """
@@ -64,7 +63,6 @@ class Demand(NamedTuple):
     write_apart: float
     write_split: float
     live_bytes: float
-    streams: float
     asked_parts: float
     ahead: int
     rounds: float
@@ -95,12 +93,14 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
     way, total = way_of(first, wanted), found.counts
     engine, cached = sum(one.wavefronts for one in bulk), counts[0].wavefronts if way == "ca" else 0
     written = _written(found, counts, wanted)
-    read = _brought(total.distinct_sectors * SECTOR_BYTES - written, wanted)
     held = _held(first, wanted) if way == "ld" else 0.0
-    lines = 0.0 if wanted.accumulator else edges.lines(wanted)
+    lines = edges.lines(None if wanted.accumulator else wanted.src, wanted)
+    loaded = LINE_BYTES * lines.all
+    read = float(total.distinct_sectors * SECTOR_BYTES - written)
+    if loaded:  # L2 keeps the sectors that tiles side by side share (ncu: memory gives 1.00 of the bytes)
+        read = float(math.prod(wanted.tile) * wanted.src.element_bytes)
     back, waits = _comes_back(wanted), way in ("ld", "")
     beside = wanted.divided and not back
-    halves = 0.0 if wanted.accumulator else (edges.parts if beside else edges.halves)(wanted.src, wanted)
     ahead = 1 if waits else max(1, wanted.stages - 1)
     return Demand(
         way=way,
@@ -113,13 +113,11 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         sectors=total.sectors,
         read_bytes=read,
         written_bytes=written,
-        read_parts=halves,
-        write_parts=0.0 if wanted.dst is None else edges.parts(wanted.dst, wanted),
+        read_parts=lines.parts if beside else lines.halves,
+        write_parts=edges.lines(wanted.dst, wanted).parts,
         **edges.left(last, shared, wanted),
         live_bytes=blocks * SMS * edges.live(wanted),
-        # Where blocks share a row of tiles, those that start together write side by side: whole runs join.
-        streams=0 if wanted.divided else blocks * SMS * edges.rows(wanted.dst, wanted),
-        asked_parts=0.0 if waits or not back else blocks * ahead * halves,
+        asked_parts=0.0 if waits or not back else blocks * ahead * lines.halves,
         waited_for=back and (waits or ahead == 1),  # the next tile is asked for when the one before is there
         divided=wanted.divided,
         ahead=ahead,
@@ -127,8 +125,8 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         barriers=barriers,
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
         blocks=blocks,
-        held_bytes=held if way == "ld" else lines if way == "ca" else 0.0,
-        read_pieces=max(0.0, min(lines, held - lines)) / LINE_BYTES,
+        held_bytes=held if way == "ld" else loaded if way == "ca" else 0.0,
+        read_pieces=max(0.0, min(loaded, held - loaded)) / LINE_BYTES,
         l1_bytes=l1_left(blocks, staged),
         beside=beside,
         spilled_bytes=(code.spilled + (code.once / each(wanted) if wanted.divided else 0.0)) * active,
@@ -162,13 +160,6 @@ def way_of(writer: Move, wanted: Wanted) -> str:
     if isinstance(writer, Threads) and writer.asynchronous:
         return "cg" if writer.past_l1 else "ca"
     return "ld"
-
-
-def _brought(sectors_bytes: int, wanted: Wanted) -> float:
-    """Bytes that come from memory: L2 keeps the sectors that tiles side by side share (ncu: 1.00 to 1.02)."""
-    if wanted.accumulator or fast_mode(wanted.src) is None:
-        return float(sectors_bytes)
-    return float(math.prod(wanted.tile) * wanted.src.element_bytes)
 
 
 def _comes_back(wanted: Wanted) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,40 +45,30 @@ def live(wanted: Wanted) -> float:
     return float(found)
 
 
-def halves(tensor: Memref, wanted: Wanted) -> float:
-    """Lines of which a run of a tile brings one half alone, on average over tiles side by side.
+class Lines(NamedTuple):
+    """Lines of a tile, `parts` that its runs take in part, `halves` of which they bring one half alone."""
+
+    all: float = 0.0
+    parts: float = 0.0
+    halves: float = 0.0
+
+
+def lines(tensor: Memref | None, wanted: Wanted) -> Lines:
+    """Of a tile of a tensor, on average over tiles side by side.
 
     Memory gives two sectors at once, and L2 keeps what the run before brought too much.
     """
-    fast = fast_mode(tensor)
-    if fast is None:
-        return 0.0
+    fast = None if tensor is None else fast_mode(tensor)
+    if tensor is None or fast is None:
+        return Lines()
     run = wanted.tile[fast] * tensor.element_bytes
-    starts = places(run, LINE_BYTES)
-    ends = [(-(-at // SPLIT_BYTES), -(-(at + run) // SPLIT_BYTES)) for at in starts]
-    alone = sum(first % 2 + last % 2 for first, last in ends if first < last)
-    return wanted.tile[1 - fast] * alone / len(starts)
-
-
-def parts(tensor: Memref, wanted: Wanted) -> float:
-    """Lines that the runs of a tile take in part, on average over tiles side by side."""
-    fast = fast_mode(tensor)
-    if fast is None:
-        return 0.0
-    run = wanted.tile[fast] * tensor.element_bytes
-    starts = places(run, LINE_BYTES)
-    cut = sum((at % LINE_BYTES != 0) + ((at + run) % LINE_BYTES != 0) for at in starts)
-    inside = sum(at // LINE_BYTES == (at + run) // LINE_BYTES and at % LINE_BYTES != 0 for at in starts)
-    return wanted.tile[1 - fast] * (cut - inside) / len(starts) * (0.5 if run <= SECTOR_BYTES else 1.0)
-
-
-def lines(wanted: Wanted) -> float:
-    """Bytes of the lines that a tile of src lies in, on average over tiles side by side."""
-    fast = fast_mode(wanted.src) or 0
-    run = wanted.tile[fast] * wanted.src.element_bytes
-    starts = places(run, LINE_BYTES)
-    each = sum(-(-(at + run) // LINE_BYTES) - at // LINE_BYTES for at in starts) / len(starts)
-    return LINE_BYTES * each * wanted.tile[1 - fast]
+    starts = np.array(places(run, LINE_BYTES))
+    touched = -(-(starts + run) // LINE_BYTES) - starts // LINE_BYTES
+    whole = np.maximum(0, (starts + run) // LINE_BYTES + -starts // LINE_BYTES)
+    first, last = (-(-at // SPLIT_BYTES) for at in (starts, starts + run))
+    alone = np.where(first < last, first % 2 + last % 2, 0)
+    share = wanted.tile[1 - fast] / len(starts)
+    return Lines(*(share * float(one.sum()) for one in (touched, touched - whole, alone)))
 
 
 def places(run: int, unit: int) -> range:
@@ -127,17 +117,3 @@ def _pieces(last: Move | None, shared: Shared | None, run: int) -> tuple[IntArra
         firsts.append(at[begin] % pitch)
         sizes.append(np.diff(begin, append=len(at)) * width)
     return np.concatenate(firsts), np.concatenate(sizes)
-
-
-def rows(tensor: Memref | None, wanted: Wanted) -> int:
-    """Runs of a tile of a tensor; twice where their ends cut pairs of sectors, which L2 keeps."""
-    if tensor is None:
-        return 0
-    cut = wanted.tile[fast_mode(tensor) or 0] * tensor.element_bytes % (2 * SECTOR_BYTES) != 0
-    return runs(tensor, wanted) * (2 if cut else 1)
-
-
-def runs(tensor: Memref, wanted: Wanted) -> int:
-    """Of a tile of a tensor, 0 where none of its modes is contiguous."""
-    fast = fast_mode(tensor)
-    return 0 if fast is None else wanted.tile[1 - fast]

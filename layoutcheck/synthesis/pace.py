@@ -145,8 +145,8 @@ class Pairs:
     Shares of a written byte: `cut` of pairs that a tile's runs take in part, unless the block beside writes
     the rest at the same time; then, where nothing is read, `met` if all these fill what L2 holds, and `late`
     for each cycle until the block comes to its next tile, if that has the rest. `split` of pairs of sectors
-    that one instruction does not fill. Of pairs of lines that it does not fill `apart`, `near` where the
-    block beside writes too and nothing is read; `bulk` that a row of a box does not fill.
+    that one instruction does not fill. Of pairs of lines that it does not fill `apart`, unless the block
+    beside writes, too; `bulk` that a row of a box does not fill.
     """
 
     cut: float = 0.25
@@ -154,7 +154,6 @@ class Pairs:
     late: float = 5.1e-4
     split: float = 0.46
     apart: float = 0.092
-    near: float = 0.032
     bulk: float = 0.1
 
     def share(self, asked: Demand, filled: float, own: float) -> float:
@@ -164,21 +163,9 @@ class Pairs:
             ends = self.cut * asked.write_cut
         elif not asked.way:
             ends = self.met * filled * asked.write_cut + self.late * own * asked.write_late
-        apart = self.apart if not asked.divided else 0.0 if asked.way else self.near
+        apart = 0.0 if asked.divided else self.apart
         inside = (self.bulk if asked.engine_stores else apart) * asked.write_apart
         return ends + inside + self.split * asked.write_split
-
-
-@dataclass(frozen=True)
-class Rows:
-    """More than `pages` runs that all blocks write at once cost `crowd` more for each so many beyond."""
-
-    pages: float = 81e3
-    crowd: float = 0.2
-
-    def share(self, asked: Demand) -> float:
-        """Of the written bytes."""
-        return 0.0 if asked.divided else self.crowd * max(0.0, asked.streams / self.pages - 1)
 
 
 @dataclass(frozen=True)
@@ -231,7 +218,6 @@ class Machine:
     held: Held = Held()
     parts: Parts = Parts()
     pairs: Pairs = Pairs()
-    rows: Rows = Rows()
     spills: Spills = Spills()
     memory: Memory = Memory()
     together: Together = Together()
@@ -239,7 +225,7 @@ class Machine:
     def traffic(self, asked: Demand) -> float:
         """Cycles of the memory bandwidth."""
         pairs = self.pairs.share(asked, self.parts.filled(asked), self.waits.own(asked))
-        written = asked.written_bytes * (1 + pairs) * (1 + self.rows.share(asked)) + self.parts.written(asked)
+        written = asked.written_bytes * (1 + pairs) + self.parts.written(asked)
         back, out = self.spills.bytes(asked, self.parts.kept)
         return self.memory.cycles(asked.read_bytes + self.parts.read(asked) + back, written + out)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from layoutcheck.synthesis.candidates import ASYNC_BYTES, ROW_BYTES, proved_bytes, widest_bytes
 from layoutcheck.synthesis.matrix import ROW_BYTES as MATRIX_BYTES
-from layoutcheck.synthesis.pace import H200, pipes
+from layoutcheck.synthesis.pace import pipes
 from layoutcheck.synthesis.search import Space
 from layoutcheck.synthesis.shared import layouts, pattern_bytes
 from layoutcheck.synthesis.threads import WIDEST_BYTES
@@ -63,9 +63,6 @@ def _compared(best: Plan, other: Plan) -> str:
     asked = [f"{count:+,} {words}" for words, count in more.items() if count]
     if other.demand.blocks != best.demand.blocks:
         asked.append(f"{other.demand.blocks} blocks on an SM in place of {best.demand.blocks}")
-    if other.demand.streams != best.demand.streams and other.demand.streams > H200.rows.pages:
-        rows = f"{other.demand.streams:,.0f} rows in place of {best.demand.streams:,.0f}"
-        asked.append(f"{rows} that all blocks write at once")
     longer = f"{other.cycles / best.cycles - 1:.1%}"
     takes = "takes as long"
     if longer != "0.0%":

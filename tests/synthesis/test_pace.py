@@ -180,7 +180,7 @@ def test_whole_lines_join_where_blocks_that_start_together_write_side_by_side() 
     for src in (K, "accumulator"):
         for plan in lc.synthesize("(64,48)", src, "gmem", dst=K).plans:
             asked = plan.demand
-            assert asked.divided and (asked.write_cut, asked.streams) == (1, 0)
+            assert asked.divided and asked.write_cut == 1
             joined = pipes(asked._replace(write_cut=0))["memory"] == pipes(asked)["memory"]
             assert joined == (src == K)
             lost = pipes(asked._replace(write_parts=0))["memory"] < pipes(asked)["memory"]
@@ -263,15 +263,6 @@ def test_loads_hold_their_lines_longer_behind_what_is_written() -> None:
     asked = next(plan.demand for plan in plans if plan.demand.way == "ld")
     alone = asked._replace(written_bytes=0)
     assert pipes(asked)["lines"] == pytest.approx(H200.held.behind * pipes(alone)["lines"])
-
-
-def test_the_reason_names_the_rows_that_all_blocks_write_at_once() -> None:
-    """If there are more than can be without a cost."""
-    found = lc.synthesize("(128,64)", K, "ldmatrix,gmem", dst=K)
-    few, *_, many = sorted(found.plans, key=lambda plan: plan.demand.streams)
-    assert many.demand.streams > few.demand.streams > H200.rows.pages
-    rows = f"{many.demand.streams:,.0f} rows in place of {few.demand.streams:,.0f}"
-    assert replace(found, plans=(few, many)).why.endswith(f"{rows} that all blocks write at once.")
 
 
 def test_what_was_compiled_is_of_a_turn_and_asked_is_of_a_tile() -> None:
