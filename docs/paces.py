@@ -6,7 +6,7 @@ import json
 from statistics import mean, median, stdev
 from typing import Any
 
-from benchmarks.synthesis_fit import pairs, tau
+from benchmarks.synthesis_fit import FRESH, pairs, tau
 from benchmarks.synthesis_layouts import wavefronts
 from benchmarks.synthesis_plans import matches
 from docs.figures import bullet, filled, read, with_figures
@@ -14,8 +14,8 @@ from layoutcheck.synthesis.pace import H200
 
 HELD = (302, 303), (101, 102, 103, 201, 202, 203)
 """Seeds whose epilogues no constant of epilogues was fitted to."""
-FRESH, AGAIN = 401, 811
-"""The first seed that ran after all constants of the pace; one that ran again in other processes."""
+AGAIN = 811
+"""A seed that ran again in other processes."""
 
 
 def with_paces(text: str) -> str:
@@ -122,21 +122,22 @@ def _figures() -> str:
     kinds = read("synthesis_kinds")
     error, again = 100 * fitted["error"], min(ran["tau_repeated"].values())
     first, guessed = fitted["first"], parts["first"]
-    held = [fitted["held_out"][seed] for seed in fitted["pairs"]]
-    without = [parts["seeds"][seed] for seed in fitted["pairs"]]
+    each, without = [*fitted["tau"].values()], [*parts["seeds"].values()]
+    halves, seeds = fitted["halves"], ", ".join(parts["seeds"])
     points = (
         f"{len(plans):,} plans of {len(requests)} requests ran on an H200 "
         f"([synthesis_pace](evidence/synthesis_pace.json)). Half of the times are within {error:.0f} % of "
         "the predicted ones.",
-        f"**The first plan.** Of {first['requests']} requests it is within 5 % of the fastest plan in "
-        f"{first['near']} with `--compiled`, in {guessed['near']} without. At worst it takes "
-        f"{first['most']:.2f} and {guessed['most']:.2f} times as long.",
+        f"**The first plan.** With `--compiled` it is within 5 % of the fastest plan in {first['near']} of "
+        f"{first['requests']} requests; it takes {100 * first['mean'] - 100:.1f} % longer on average, "
+        f"{first['most']:.2f} times as long at worst. Without, in {guessed['near']} of {guessed['requests']} "
+        f"(seeds {seeds}): {100 * guessed['mean'] - 100:.1f} % and {guessed['most']:.2f}.",
         "**The order** of two plans of one request whose times are more than 5 % apart: Kendall's tau is "
-        f"{fitted['held_out']['all']:.2f} with `--compiled` ({min(held):.2f} to {max(held):.2f} in the "
-        f"{len(held)} seeds, each judged by constants that were fitted to the others), "
-        f"{parts['nothing']:.2f} without ({min(without):.2f} to {max(without):.2f}). Measured again, the "
-        f"plans of {len(ran['tau_repeated'])} seeds have the same order (tau {again:.1f}). So measure the "
-        "first few plans.",
+        f"{fitted['all']:.2f} with `--compiled` ({min(each):.2f} to {max(each):.2f} in {len(each)} seeds; "
+        f"{halves['chosen']:.2f} of the half of the requests that chose how memory is modelled, "
+        f"{halves['held']:.2f} of the other half), {parts['nothing']:.2f} without ({min(without):.2f} to "
+        f"{max(without):.2f}). Measured again, the plans of {len(ran['tau_repeated'])} seeds have the same "
+        f"order (tau {again:.1f}). So measure the first few plans.",
         "**Without the compiler** two quantities are guessed that decide much: how many registers a thread "
         "has, and with them how many blocks share an SM; and in how many rounds it waits for its loads. "
         f"With the compiler's registers tau is {parts['registers']:.2f}, with its rounds "
@@ -158,23 +159,38 @@ def _figures() -> str:
 
 
 def _fresh(fitted: dict[str, Any]) -> str:
-    """How much a seed says, by those that chose no constant."""
-    counts = {seed: count for seed, count in fitted["pairs"].items() if int(seed) >= FRESH}
+    """How much a seed says, by those that were predicted before they ran."""
+    seeds = {seed: one for seed, one in read("synthesis_seeds")["seeds"].items() if int(seed) >= FRESH}
     said = []
-    for of in (fitted["tau"], fitted["parts"]["seeds"]):
-        each = [of[seed] for seed in counts]
-        every = sum(of[seed] * count for seed, count in counts.items()) / sum(counts.values())
+    for name in ("tau", "tau_expected"):
+        each = [one[name] for one in seeds.values()]
+        every = sum(one[name] * one["pairs"] for one in seeds.values()) / sum(
+            one["pairs"] for one in seeds.values()
+        )
         said.append(f"{every:.2f} (seeds {min(each):.2f} to {max(each):.2f}, deviation {stdev(each):.2f})")
+    rows = [row[-1] for one in seeds.values() for plans in one["plans"] for row in plans["found"]]
     ran = [row for row in fitted["plans"] if row["seed"] == AGAIN]
     again, apart = pairs(ran), mean(abs(row["again_us"] / row["us"] - 1) for row in ran)
     same = sum(a["again_us"] < b["again_us"] for a, b in again)
     return (
-        f"**Seeds that chose no constant**, {len(counts)} of 7 to 17 requests: tau is {said[0]} with "
-        f"`--compiled`, {said[1]} without. So one seed says little. Noise is no reason: seed {AGAIN} ran "
-        f"again in other processes, {same} of {len(again)} pairs have the same order, and times part by "
-        f"{100 * apart:.1f} %. Where the compiled order is wrong, tiles have rows of 32 to 96 bytes, whose "
-        "other parts L2 loses or keeps, or threads turn blocks on their way to global memory without shared "
-        "memory, which takes longer than predicted."
+        f"**Seeds that were predicted before they ran**, {', '.join(seeds)}: tau is {said[0]} with "
+        f"`--compiled`, {said[1]} without; {rows.count(0)} of {len(rows)} plans moved the right bits. So one "
+        f"seed says little. Noise is no reason: seed {AGAIN} ran again in other processes, {same} of "
+        f"{len(again)} pairs have the same order, and times part by {100 * apart:.1f} %. {_halves()}"
+    )
+
+
+def _halves() -> str:
+    """What counters say of rows that are parts of lines."""
+    rows = [row for row in read("synthesis_sectors")["plans"] if row["counted"] and "flipped" not in row]
+    read_once = [row["counted"]["dram__bytes_read.sum"] / 2**30 for row in rows]
+    parts = [row for row in rows if row["request"]["to"] == "registers"]
+    slow, fast = (pick(row["us"] for row in parts) for pick in (max, min))
+    return (
+        f"Of {len(rows)} plans with rows that are parts of lines, or that turn tiles, ncu counted "
+        f"{min(read_once):.2f} to {max(read_once):.2f} times the tensor's bytes from memory, "
+        f"{median(read_once):.2f} at the median; yet of those to registers a gibibyte took {fast:.0f} to "
+        f"{slow:.0f} us. Half a line that is asked for alone takes memory nearly as long as a whole one."
     )
 
 
@@ -205,7 +221,7 @@ def _to_memory(plans: list[dict[str, Any]]) -> str:
     return (
         f"**To global memory alone** (seeds {', '.join(map(str, seeds))}) tau is {every:.2f}: {copied:.2f} "
         f"for {count} pairs of copies, {epilogue:.2f} for {few} of epilogues. What decides about epilogues "
-        "was found in the times of those before 401, its four constants were fitted to seed 301 alone: of "
+        "was found in the times of those before 401, its three constants were fitted to seed 301 alone: of "
         f"seeds 302 and 303, and of the six before, tau is {figures}. Measured again by other processes, "
         f"{same} of {len(again)} pairs have the same order. {_spilled()}"
     )
@@ -240,7 +256,7 @@ def _together() -> str:
         sum(order[name] * order["pairs"] for order in orders) / count for name in ("tau", "tau_expected")
     )
     right = sum(row["wrong"] == 0 for row in ran["plans"])
-    seeds = read("synthesis_seeds")["seeds"]
+    seeds = {seed: one for seed, one in read("synthesis_seeds")["seeds"].items() if int(seed) < FRESH}
     pairs = sum(one["pairs"] for one in seeds.values())
     more = [
         sum(one[name] * one["pairs"] for one in seeds.values()) / pairs for name in ("tau", "tau_expected")
@@ -253,10 +269,10 @@ def _together() -> str:
         f"time, {sum(one > 1.03 for one in ratios)} of them more than 3 % longer, "
         f"{sum(one < 0.97 for one in ratios)} less ({min(ratios):.2f} to {max(ratios):.2f}); the fastest "
         f"program of a request {min(best):.2f} to {max(best):.2f}. {right} of {len(ran['plans'])} moved the "
-        f"right bits. The order with the barrier has a tau of {compiled:.2f} with `--compiled`, "
-        f"{guessed:.2f} without; of eight more seeds, {', '.join(seeds)}, {more[0]:.2f} and {more[1]:.2f} "
-        f"({wrong.count(0)} of {len(wrong)} plans right). All other figures of the order are of programs "
-        "without the barrier, and of the guess that was theirs."
+        f"right bits. As it was predicted then, the order with the barrier had a tau of {compiled:.2f} with "
+        f"`--compiled`, {guessed:.2f} without; of eight more seeds, {', '.join(seeds)}, {more[0]:.2f} and "
+        f"{more[1]:.2f} ({wrong.count(0)} of {len(wrong)} plans right). The compiled figures of seeds before "
+        "them are of programs without the barrier."
     )
 
 

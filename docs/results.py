@@ -127,7 +127,7 @@ _PAGES = {
     "synthesis": ("random synthesised plans: bits, counters, times beside the predicted", "synthesis.md"),
     "synthesis_kinds": ("plans with tails, conversions, 4-bit elements, epilogues: bits", "synthesis.md"),
     "synthesis_pace": (
-        "the predicted order of plans: demands, times, seeds held out",
+        "the predicted order of plans: demands, times, requests held out",
         "synthesis.md",
     ),
     "synthesis_exchange": (
@@ -138,7 +138,14 @@ _PAGES = {
     "in_flight": ("loads in flight beside what shared memory leaves of L1", "synthesis.md"),
     "advice_sweep": ("`trace --advise` on public scripts, counted again by the lowering", "synthesis.md"),
     "synthesis_bounds": ("plans with and without launch bounds: times and their order", "synthesis.md"),
-    "synthesis_seeds": ("plans of eight more seeds, whose loads wait together: times, order", "synthesis.md"),
+    "synthesis_seeds": (
+        "plans of seeds as they were predicted before they ran: times, order",
+        "synthesis.md",
+    ),
+    "synthesis_sectors": (
+        "plans with rows that are parts of lines: sectors, bytes of memory",
+        "synthesis.md",
+    ),
     "synthesis_together": ("plans whose loads wait together, and the same mixed with stores", "synthesis.md"),
     "synthesis_layouts": (
         "NVIDIA's operand layouts beside better ones of ours: wavefronts that ncu counted",
