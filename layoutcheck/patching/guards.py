@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from layoutcheck.lint.source import Source
@@ -18,8 +18,8 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.skipped import Statement, leaves, skippable, stays_in_block
-from layoutcheck.patching.state import BAD, Edited, Place, State, instead
-from layoutcheck.patching.tiles import turned
+from layoutcheck.patching.state import BAD, Edited, Place, State, instead, size_of
+from layoutcheck.patching.tiles import retested, turned
 from layoutcheck.sources.traced import KernelFinding, Trace
 from layoutcheck.syntax import spans
 
@@ -50,7 +50,7 @@ def leaving(trace: Trace) -> set[Place]:
 class Way(NamedTuple):
     """An edit, what it does in words, and the same edit with a condition that always holds.
 
-    None for one that takes nothing away: coordinates in another order.
+    None for one that takes nothing away: other comparisons, or coordinates in another order.
     """
 
     title: str
@@ -72,12 +72,15 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
         asked.setdefault(at.source.text_of(access), (access, made))
     every = sorted(asked.values(), key=lambda one: at.source.span_of(one[0]))
     inside = [
-        _within(*counts)
-        for one in trace.elements for file, at, (_, *counts) in one.inside if (file, at) == (path, line)
+        (_within(*counts), size_of(run))
+        for one in trace.elements for file, at, (run, *counts) in one.inside if (file, at) == (path, line)
     ]  # fmt: skip
     shifted = "shifted" in finding.evidence
-    tensor = finding.evidence.get("tensor_bytes", 0)  # of which a tail leaves nothing out
-    for access, _ in every if shifted or 0 < max(inside, default=0) < tensor else ():
+    partly = any(count != size for count, size in inside)  # of which a tail leaves nothing out
+    none = not any(count for count, _ in inside)
+    for title, edits in retested(at.source, at.scope.node, at.node, partly, none) if not shifted else ():
+        yield Way(title, edits, None)
+    for access, _ in every if shifted or partly else ():
         for title, edits in turned(program, Site(path, access, at.scope), shifted):
             yield Way(title, edits, None)
     if shifted:
@@ -154,33 +157,45 @@ def objection(edited: Edited, finding: KernelFinding) -> str:
     return "fewer accesses are known" if unknown[1] > unknown[0] else ""
 
 
-def unturned(edited: Edited, finding: KernelFinding) -> str:
-    """Why coordinates in another order are not shown to bring more inside of the tensor; "" where they are.
+def unturned(edited: Edited, finding: KernelFinding, more: bool) -> str:
+    """Why other coordinates, or comparisons, are not shown to access what the line did; "" where they are.
 
-    Without that an edit may only move what a tail leaves outside.
+    With `more` some of it must be more: an edit may only move what a tail leaves outside.
     """
     place = finding.lines[0]
     before, after = edited.before.inside({place}), edited.after.inside(set(edited.places(place)))
-    more = (_within(*before[run]) < _within(*after.get(run, (0, 0))) for run in before)
-    return "" if before and all(more) else "no more elements of the tensor would be accessed"
+    counts = [(_within(*before[run]), _within(*after.get(run, (0, 0)))) for run in before]
+    if any(now < was for was, now in counts):
+        return "fewer elements of the tensor would be accessed"
+    enough = any(now > was for was, now in counts) if more else any(now for _, now in counts)
+    return "" if enough else "no more elements of the tensor would be accessed"
 
 
 def _within(bytes_: int, apart: int) -> int:
     return bytes_ if apart < 0 else apart
 
 
-def unkept(edited: Edited, bare: State, finding: KernelFinding, edits: Candidate) -> str:
+def unkept(edited: Edited, bare: Callable[[], State], finding: KernelFinding, edits: Candidate) -> str:
     """Why it is not shown that an edit takes away just what leaves the tensor; "" where it is.
 
-    `bare` is the program with the same statement under a condition that always holds: what is evaluated of
-    it is then what is evaluated of the edited program.
+    `bare` gives the program with the same statement under a condition that always holds: what is evaluated of
+    it is then what is evaluated of the edited program. It is asked where the program as it was differs.
     """
     block = edits[0]
     first, last = (edited.texts[block.path].count("\n", 0, at) + 1 for at in (block.start, block.end))
-    there = {one for line in range(first, last + 1) for one in edited.places((block.path, line))}
-    if not any(one.lines[0] in there for one in findings(bare.trace)):
+    lines = {(block.path, line) for line in range(first, last + 1)}
+    there = {one for line in lines for one in edited.places(line)}
+    moved = edited.after.inside(there)
+    if moved and not any(map(any, moved.values())):
+        return "nothing of the tensor would be accessed: its coordinates or a condition may be wrong"
+    if why := edited.after.unwritten(there):
+        return why
+    if not edited.keeps(lines, there, edited.before):
+        return ""
+    asked = bare()
+    if not any(one.lines[0] in there for one in findings(asked.trace)):
         return f"{finding.code} is not found of what it takes away"
-    return edited.keeps(there, there, bare)
+    return edited.keeps(there, there, asked)
 
 
 def repaired(edited: Edited) -> list[KernelFinding]:

@@ -23,7 +23,7 @@ from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.stages import number_of
 from layoutcheck.syntax import argument_of, name_of, spans
 
-_LAYOUT_AT = {"allocate_tensor": 1, "get_tensor": 0, "make_tensor": 1}
+LAYOUT_AT = {"allocate_tensor": 1, "get_tensor": 0, "make_tensor": 1}
 _SWIZZLE_AT = {"allocate_tensor": 3, "get_tensor": 1}
 _SIZES = {"alloc_smem": ("size_in_elems", 1), "allocate_array": ("num_elems", 1)}
 SHARED = frozenset(("allocate", "allocate_tensor", "get_tensor", "data_ptr", "get_dyn_smem", *_SIZES))
@@ -38,19 +38,19 @@ _FACTORS = re.compile(r"\w+|(?:\w+|\([\w +]+\))(?: \* (?:\w+|\([\w +]+\)))+")
 def tensors(program: Program, path: str, line: int) -> Iterator[Site]:
     """The calls that made the shared tensors, or views of them, of a line; nearest first, each once."""
     seen = set[int]()
-    for site in _expressions(program, path, line):
+    for site in expressions(program, path, line):
         node = site.node
         used = [node.value] if isinstance(node, ast.Subscript) else []
         if isinstance(node, ast.Call):
             used = [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
         for place in (place for one in used for place in program.reached(replace(site, node=one))):
-            new = name_of(place.call) in _LAYOUT_AT and id(place.node) not in seen
-            if new and _is_shared(program, place):
+            new = name_of(place.call) in LAYOUT_AT and id(place.node) not in seen
+            if new and is_shared(program, place):
                 seen.add(id(place.node))
                 yield place
 
 
-def _expressions(program: Program, path: str, line: int) -> Iterator[Site]:
+def expressions(program: Program, path: str, line: int) -> Iterator[Site]:
     """What the shortest statement of a line is made of, outermost first."""
     source = program.sources[path]
     near = [node for node in ast.walk(source.tree) if isinstance(node, ast.stmt) and spans(node, line)]
@@ -69,7 +69,7 @@ def pads(program: Program, tensors: Sequence[Site], width_bits: int) -> Sequence
 
 def padded(program: Program, made: Site, pad: int) -> Candidate:
     """The tensor's rows with so many elements more; nothing where its layout is not understood."""
-    layout = argument_of(made.call, "layout", _LAYOUT_AT[name_of(made.call)])
+    layout = argument_of(made.call, "layout", LAYOUT_AT[name_of(made.call)])
     places = program.reached(replace(made, node=layout)) if layout is not None else ()
     rows = next((one for place in places if (one := _rows(program, place)) is not None), None)
     edits = () if rows is None else rows.longer(pad)
@@ -248,7 +248,7 @@ def _counts(program: Program, made: Site) -> Iterator[Site]:
 def fitted(program: Program, path: str, line: int) -> Iterator[tuple[str, Candidate]]:
     """What is allocated for a line's shared tensors, as many elements as their layouts reach."""
     for made in tensors(program, path, line):
-        layout = argument_of(made.call, None, _LAYOUT_AT[name_of(made.call)])
+        layout = argument_of(made.call, None, LAYOUT_AT[name_of(made.call)])
         size = next(_counts(program, made), None)
         if layout is None or size is None:
             continue
@@ -283,11 +283,11 @@ def _reached(program: Program, layout: Site, size: Site) -> str:
 def pitches(program: Program, path: str, line: int) -> Iterator[tuple[int, Candidate]]:
     """(elements, edits): a number with a name, of an index into shared memory, so much larger."""
     found: dict[int, Site] = {}
-    for site in _expressions(program, path, line):
+    for site in expressions(program, path, line):
         node = site.node
         index = node.slice if isinstance(node, ast.Subscript) else node
         tensor = node.value if isinstance(node, ast.Subscript) else node
-        if isinstance(node, (ast.Subscript, ast.BinOp)) and _is_shared(program, replace(site, node=tensor)):
+        if isinstance(node, (ast.Subscript, ast.BinOp)) and is_shared(program, replace(site, node=tensor)):
             products = (one for one in ast.walk(index) if isinstance(one, ast.expr) and _factors(one))
             for number in (part for one in products for part in program.behind(replace(site, node=one))):
                 if isinstance(number.node, ast.Constant) and type(number.node.value) is int:
@@ -297,7 +297,7 @@ def pitches(program: Program, path: str, line: int) -> Iterator[tuple[int, Candi
         yield pad, (program.rewritten(site, str(int(_text(program, site)) + pad)),)
 
 
-def _is_shared(program: Program, site: Site) -> bool:
+def is_shared(program: Program, site: Site) -> bool:
     """Whether an expression is made of a shared allocation."""
     return any(name_of(one.call) in SHARED for one in program.reached(site))
 

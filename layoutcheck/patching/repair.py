@@ -29,7 +29,7 @@ from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch, lines, read
 from layoutcheck.patching.search import Confirm, Proven, Retrace, Search
-from layoutcheck.patching.state import State, moved, place_of
+from layoutcheck.patching.state import BAD, State, moved, place_of
 from layoutcheck.patching.tiles import SHIFTED, is_shifted
 from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
 
@@ -71,9 +71,11 @@ def repair(
     if by is None and not state.bad():
         state = _compiled(search, state, found, progress)
     if by in (None, *conflicts.STRATEGIES) and not state.bad():
-        state, slow = _stepwise(
-            search, state, found, progress, conflicts.findings, whole.unconflicted, once=True
-        )
+        slow: dict[proof.Key, str] | None = None  # a patch that repairs holds nothing that makes quicker
+        if by is not None or not (found.repairs or found.sketches or products or refused):
+            state, slow = _stepwise(
+                search, state, found, progress, conflicts.findings, whole.unconflicted, once=True
+            )
         found.slow = list(_slow(state, found, slow))
     tails = state.open() if by == STRATEGY else []
     bad = {place_of(one) for one, _ in (*state.bad(), *tails)}  # a later edit may repair what was given up
@@ -193,19 +195,26 @@ def _unordered(
     for finding in operands.unrepaired(trace):
         left = _remaining(found, finding, still) if finding.places else None
         if left is not None:
-            other = ordering.OVERLAP if ordering.overlapping(finding) else ""
-            why = refused.get(proof.key(left)) or other or (_SPILLS if _spills(state, left) else "")
+            other = _SPILLS if _spills(state, left) else _follows(state, left)
+            why = refused.get(proof.key(left)) or other
             told = f"{finding.code}: {finding.title}; {why or 'no edit repairs that'}"
             yield Sketch(finding.places[0].where, told)
 
 
-def _slow(state: State, found: Repaired, refused: Mapping[proof.Key, str]) -> Iterator[Sketch]:
-    """The accesses that have bank conflicts after all edits, in the lines that the program was given with."""
+def _slow(state: State, found: Repaired, refused: Mapping[proof.Key, str] | None) -> Iterator[Sketch]:
+    """The accesses that have bank conflicts after all edits, in the lines that the program was given with.
+
+    `refused` is None where no edit was tried for them.
+    """
     for finding in conflicts.findings(state):
         where = finding.places[0].where
         line = moved(found.after, found.before, where.file, where.line)[0]
-        why = refused.get(proof.key(finding), f"only the first {MOST_REPAIRS} of such lines are tried")
+        few = f"only the first {MOST_REPAIRS} of such lines are tried"
+        why = AFTERWARDS if refused is None else refused.get(proof.key(finding), few)
         yield Sketch(replace(where, line=line), why or "no edit that was tried leaves fewer")
+
+
+AFTERWARDS = "its repair is a patch of its own: run --fix again where nothing is wrong"
 
 
 def _unbounded(by: str | None) -> Wanted:
@@ -223,11 +232,31 @@ def _disordered(by: str | None) -> Wanted:
     if by not in (None, ordering.STRATEGY):
         return lambda _: []
     return lambda state: ordering.first(
-        [one for one in proof.wrong(state.trace, notes=by is not None) if not _spills(state, one)]
+        [
+            one
+            for one in proof.wrong(state.trace, notes=by is not None)
+            if not (_spills(state, one) or (by is None and _follows(state, one)))
+        ]
     )
 
 
 _SPILLS = "one of its accesses leaves its memory: no order makes that right"
+
+
+def _follows(state: State, finding: KernelFinding) -> str:
+    """Of what other fault of its kernel a finding of order may follow, so that no order is right; ""."""
+    for report in state.trace.orders:
+        if finding in report.findings:
+            if any(map(ordering.overlapping, report.findings)):
+                return ordering.OVERLAP
+            bad = [one.first.where for one, _ in state.bad() if one.first.kernel == report.kernel]
+            told = (
+                one for each in state.trace.operands if each.kernel == report.kernel for one in each.findings
+            )
+            bad += [one.places[0].where for one in told if one.severity in BAD and one.places]
+            if bad:
+                return f"it may follow from what is wrong at line {bad[0].line}"
+    return ""
 
 
 def _spills(state: State, finding: KernelFinding) -> bool:

@@ -39,6 +39,7 @@ MOST_TRIES = 10  # traces for one copy
 MOST_ORDERED = 24  # traces for one finding about order: each is short
 MOST_SECOND = 6  # edits that make up for the harm of one
 MOST_PROVEN = 3  # edits whose costs are compared
+MOST_MORE = 4  # traces after the first that is proven
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Search:
     deadline: float = math.inf
 
     def best(
-        self, state: State, target: tuple[Distinct, Report], texts: dict[str, str]
+        self, state: State, target: tuple[Distinct, Report], texts: dict[str, str], most: int = MOST_PROVEN
     ) -> tuple[Proven | None, str]:
         """The edit that repairs the copy and harms none, the cheapest of the first; else why there is none.
 
@@ -84,7 +85,7 @@ class Search:
         proven: list[Proven] = []
         slowing: list[Attempt] = []
         harmful: list[Attempt] = []
-        for one in self.attempts(state, target, texts, held):
+        for one in self.attempts(state, target, texts, held, proven):
             why = one.why
             if not why and (harmed := one.edited.harmed(slow_too=self.by is None)):
                 why = f"{short(harmed[0])} is worse"
@@ -93,7 +94,7 @@ class Search:
                 made, why = self.confirmed(one.edited, target[0], one)
                 if made is not None:
                     proven.append(made)
-                    if one.edited.costs_nothing() or len(proven) == MOST_PROVEN:
+                    if one.edited.costs_nothing() or len(proven) == most:
                         break
                     continue
             refused.append(f"{one.title.split(':')[0]} at line {lines_of(texts, one.edits)[0].line}: {why}")
@@ -113,10 +114,18 @@ class Search:
         return None, "; ".join(filter(None, (also, told(refused))))
 
     def attempts(
-        self, state: State, target: tuple[Distinct, Report], texts: dict[str, str], held: list[str]
+        self,
+        state: State,
+        target: tuple[Distinct, Report],
+        texts: dict[str, str],
+        held: list[str],
+        proven: Sequence[Proven],
     ) -> Iterator[Attempt]:
-        """The ways to repair a copy, traced; why edits are not made for what their files are, into `held`."""
-        place = place_of(target[0])
+        """The ways to repair a copy, traced; few more once some are `proven`.
+
+        Why edits are not made for what their files are, into `held`.
+        """
+        place, more_tried = place_of(target[0]), 0
         tried = set[tuple[str, ...]]()
         for title, wanted, edits, bare, others in ways(texts, *target, self.by, state.bad()):
             if not self.may(edits):
@@ -126,7 +135,8 @@ class Search:
             key = tuple(changed.values())
             if key in tried or changed == texts:
                 continue
-            if len(tried) >= MOST_TRIES:
+            more_tried += bool(proven)
+            if len(tried) >= MOST_TRIES or more_tried > MOST_MORE:
                 return
             tried.add(key)
             edited = Edited(texts, state, changed, State(self.trace(changed)))
@@ -154,7 +164,7 @@ class Search:
             return None
         left = (one for one in edited.after.bad() if place_of(one[0]) in there and one[0].first.leaves_tensor)
         target = next(left, None)
-        made = None if target is None else self.best(edited.after, target, edited.changed)[0]
+        made = None if target is None else self.best(edited.after, target, edited.changed, 1)[0]
         if made is None:
             return None
         return replace(edited, changed=made.edited.changed, after=made.edited.after), made.repair.title
@@ -174,6 +184,8 @@ class Search:
             return ""
         if {place_of(one) for one, _ in edited.after.open()} & set(edited.there(place)):
             return "the copy still leaves its tensor for some extents"
+        if why := edited.after.unwritten(edited.there(place)):
+            return why
         before = State(self.trace(apply(edited.texts, bare))) if bare else edited.before
         return edited.keeps([place], edited.there(place), before)
 

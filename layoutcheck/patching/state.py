@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -44,6 +44,11 @@ def place_of(one: Distinct) -> Place:
     return one.first.where.file, one.first.where.line
 
 
+def size_of(run: str) -> int:
+    """The bytes of the tensor that a run of `TracedCopy.inside` names last; 0 for none."""
+    return int(run.rpartition(":")[2]) if ":" in run else 0
+
+
 def instead(before: Iterable[KernelFinding], after: Iterable[KernelFinding]) -> str:
     """Which code is found more often after an edit, in words; "" for none."""
     old, new = (Counter(one.code for one in some) for some in (before, after))
@@ -66,15 +71,29 @@ class State:
         """The copies that leave their tensors for extents that the caller may give."""
         return [(one, r) for one, r in self.reports if r is not None and one.first.has_tail]
 
-    def inside(self, places: Iterable[Place]) -> dict[str, tuple[int, int]]:
-        """What some places move inside of their tensors, as `TracedCopy.inside` has it."""
+    def inside(self, places: Container[Place] | None = None) -> dict[str, tuple[int, int]]:
+        """What some places, or all, move inside of their tensors, as `TracedCopy.inside` has it."""
         copies = (((one.where.file, one.where.line), one.inside) for one in self.trace.copies)
         accesses = (((file, line), (move,)) for one in self.trace.elements for file, line, move in one.inside)
         found: dict[str, tuple[int, int]] = {}
         for place, moves in (*copies, *accesses):
-            for run, bytes_, apart in moves if place in places else ():
+            for run, bytes_, apart in moves if places is None or place in places else ():
                 found[run] = added(found.get(run, (0, 0)), (bytes_, apart))
         return found
+
+    def unwritten(self, places: Container[Place]) -> str:
+        """What shows that conditions hide wrong coordinates: a tensor is not written whole; "" for nothing.
+
+        That is known of a launch of which all blocks were evaluated.
+        """
+        every = self.inside()
+        for *run, there in (run.split() for run in self.inside(places)):
+            if run[:1] + run[2:] == ["0", "all"] and there.startswith("1:"):
+                same = (counts for key, counts in every.items() if key.split()[-1] == there)
+                written = sum(bytes_ if apart < 0 else apart for bytes_, apart in same)
+                if written < (size := size_of(there)):
+                    return f"only {written:,} of {size:,} B would be written: coordinates may be wrong"
+        return ""
 
     @cached_property
     def ranks(self) -> dict[Place, int]:
@@ -180,7 +199,8 @@ class Edited:
         for run in runs:
             old, new = before[run], after[run]
             known = -1 not in (old[1], new[1])
-            if (known and old[1] != new[1]) or (not known and run == runs[0] and old[0] != new[0]):
+            whole = run.split()[0] == runs[0].split()[0]
+            if (known and old[1] != new[1]) or (not known and whole and old[0] != new[0]):
                 return "elements inside of the tensor would not be moved"
         return ""
 

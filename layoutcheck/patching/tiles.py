@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator
+from functools import partial
 
 from layoutcheck.algebra.measure import cosize
 from layoutcheck.copies.changes import SIDES
@@ -59,15 +60,73 @@ def _unshifted(source: Source, given: ast.expr) -> Iterator[tuple[str, Candidate
 
 
 def _swapped(source: Source, given: ast.expr) -> Iterator[tuple[str, Candidate]]:
-    texts = [source.text_of(entry) for entry in given.elts] if isinstance(given, ast.Tuple) else []
-    for i, j in itertools.combinations(range(len(texts)), 2):
-        if texts[i] != texts[j] and not {texts[i], texts[j]} & {"None", "_"}:
-            old, other = source.text_of(given), [*texts]
-            other[i], other[j] = texts[j], texts[i]
-            new = ", ".join(other)
-            new = f"({new})" if old.startswith("(") else new
-            title = f"coordinates: {new} in place of {old}, which leaves the tensor"
-            yield title, (rewritten(source, given, new),)
+    """Two coordinates the other way round; of sums also two names in them that one statement gives."""
+    for a, b in itertools.combinations(given.elts if isinstance(given, ast.Tuple) else [], 2):
+        names = ([one for one in ast.walk(entry) if isinstance(one, ast.Name)] for entry in (a, b))
+        pairs = [(one, other) for one, other in itertools.product(*names) if _siblings(source, one, other)]
+        for pair in dict.fromkeys([(a, b), *pairs]):
+            texts = [source.text_of(one) for one in pair]
+            if texts[0] != texts[1] and not {*texts} & {"None", "_"}:
+                edits = tuple(map(partial(rewritten, source), pair, reversed(texts)))
+                new = _with(source, given, edits)
+                yield (
+                    f"coordinates: {new} in place of {source.text_of(given)}, which leaves the tensor",
+                    edits,
+                )
+
+
+def _siblings(source: Source, one: ast.expr, other: ast.expr) -> bool:
+    """Whether two names are given their values by one statement: `m, n = x.shape`."""
+    names = {getattr(one, "id", ""), getattr(other, "id", "")}
+    tuples = (node for node in ast.walk(source.tree) if isinstance(node, ast.Tuple))
+    given = (one.elts for one in tuples if isinstance(one.ctx, ast.Store))
+    return len(names) == 2 and any(names <= {getattr(each, "id", None) for each in some} for some in given)
+
+
+def _with(source: Source, node: ast.expr, edits: Candidate) -> str:
+    """The text of an expression with edits in it."""
+    start, end = source.span_of(node)
+    text = source.text
+    for edit in sorted(edits, key=lambda edit: -edit.start):
+        text, end = (
+            text[: edit.start] + edit.new + text[edit.end :],
+            end + len(edit.new) - (edit.end - edit.start),
+        )
+    return text[start:end]
+
+
+def retested(
+    source: Source, function: ast.AST, inner: ast.stmt, partly: bool, none: bool
+) -> Iterator[tuple[str, Candidate]]:
+    """The comparisons of the conditions around a statement, written otherwise: `<` for `<=`.
+
+    With other extents where it accesses its tensor `partly`, the other way round where `none` of it.
+    """
+    for branch in (one for one in ast.walk(function) if isinstance(one, ast.If)):
+        if not any(inner is node for one in branch.body for node in ast.walk(one)):
+            continue
+        asked = [
+            one for one in ast.walk(branch.test)
+            if isinstance(one, ast.Compare) and isinstance(one.ops[0], _ORDERS) and len(one.ops) == 1
+        ]  # fmt: skip
+        ways: list[Candidate] = []
+        for one, turn in itertools.product(asked, (False, True) if none else (False,)):
+            left, right = (source.text_of(side) for side in (one.left, one.comparators[0]))
+            sign = "<>"[isinstance(one.ops[0], (ast.Gt, ast.GtE)) ^ turn]
+            ways.append((rewritten(source, one, f"{left} {sign} {right}"),))
+        ends = [one.comparators[0] for one in asked if partly]
+        for a, b in itertools.combinations(ends, 2):
+            ways.append((rewritten(source, a, source.text_of(b)), rewritten(source, b, source.text_of(a))))
+        names = {node.id: node for node in ast.walk(function) if isinstance(node, ast.Name)}
+        for end in ends:
+            ways += [(rewritten(source, end, name),) for name in names if _siblings(source, end, names[name])]
+        for edits in ways:
+            new, old = _with(source, branch.test, edits), source.text_of(branch.test)
+            if new != old:
+                yield f"condition: {new} in place of {old}", edits
+
+
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 SHIFTED = "nothing writes the tensor's first element, and this writes behind its last one"

@@ -45,6 +45,7 @@ from layoutcheck.patching.state import place_of
 from layoutcheck.patching.strides import respelled
 from layoutcheck.patching.tiles import is_shifted, turned_tiles
 from layoutcheck.patching.words import flags, other_words
+from layoutcheck.patching.wraps import wrapped
 from layoutcheck.sources.traced import Distinct
 from layoutcheck.syntax import argument_of, name_of
 
@@ -82,7 +83,8 @@ def ways(
         yield Way(title, "legal", edits, others=others)
     for edits in _counted(program, site, report) if by is None else ():
         yield Way("matrices: as many as the registers hold", "legal", edits)
-    for title, edits in fitted(program, site.path, site.call.lineno) if by is None and first.outgrows else ():
+    outgrown = (wrapped, fitted) if by is None and first.outgrows else ()
+    for title, edits in (way for one in outgrown for way in one(program, site.path, site.call.lineno)):
         yield Way(title, "slow", edits)
     for title, edits in turned_tiles(program, site, first, report.copy) if by is None else ():
         yield Way(title, "slow", edits)
@@ -110,7 +112,7 @@ def ways(
             note = f"; {fix.note}" if fix.note and fix.note != ALLOCATED else ""
             yield Way(f"{fix.strategy}: {fix.title}{note}", fix.verdict, edits)
     for title, edits in _guesses(program, site, report) if by is None else ():
-        yield Way(title, "legal", edits)
+        yield Way(title, "slow" if title.startswith("width: copy") else "legal", edits)
 
 
 def _spaced(program: Program, site: Site, copy: Copy) -> Iterator[tuple[int, Candidate]]:

@@ -27,6 +27,7 @@ from layoutcheck.patching.strides import calls_at, respelled
 from layoutcheck.patching.tiles import SHIFTED
 from layoutcheck.patching.unbuilt import UNBUILT, unbuilt
 from layoutcheck.patching.views import views
+from layoutcheck.patching.wraps import wrapped
 from layoutcheck.sources.shared_uses import SharedReport
 from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
 from layoutcheck.syntax import name_of
@@ -73,21 +74,28 @@ def bounded(
     held = finding in guards.in_shared(state.trace)
     every = guards.ways(texts, finding, state.trace)
     if held:
-        every = (guards.Way(*way, ()) for way in fitted(Program(texts), where.file, where.line))
+        at = Program(texts), *finding.lines[0]
+        every = (guards.Way(*way, ()) for one in (wrapped, fitted) for way in one(*at))
     ways = {way.edits: way for way in every}
 
     def objection(edited: Edited, edits: Candidate) -> str:
         why = edited.failed() or guards.objection(edited, finding) or edited.objection() or _harmed(edited)
-        bare = ways[edits].bare
+        title, _, bare = ways[edits]
         if why or held or bare is None:
-            return why or ("" if held else guards.unturned(edited, finding))
-        return guards.unkept(edited, State(search.trace(apply(texts, bare))), finding, edits)
+            return why or ("" if held else guards.unturned(edited, finding, title.startswith("coordinates")))
+        return guards.unkept(edited, lambda: State(search.trace(apply(texts, bare))), finding, edits)
 
     def repaired(edited: Edited) -> _Done:
         return _Done(where, guards.VERDICT, tuple(one.places[0].where for one in guards.repaired(edited)))
 
     titled = [(way.title, way.edits) for way in ways.values()]
     made, why = _first(search, state, texts, titled, MOST_TRIES, objection, repaired)
+    if made is not None and made.repair.title.startswith("coordinates"):  # is another one as good?
+        behind = titled[[title for title, _ in titled].index(made.repair.title) + 1 :]
+        rest = [one for one in behind if one[0].startswith("coordinates")]
+        other, _ = _first(search, state, texts, rest, MOST_TRIES, objection, repaired)
+        if other is not None:
+            made, why = None, f"it is not known which is meant: {made.repair.title}; or {other.repair.title}"
     return made, why or (UNGROWN if held else SHIFTED if "shifted" in finding.evidence else "")
 
 

@@ -294,6 +294,9 @@ ATTACKS: dict[str, tuple[str, str, str, str]] = {
     "stages half aligned": (STAGES, "byte_alignment=16", "byte_alignment=8", "byte_alignment=16"),
     "stages overlap": (STAGES, "32 * pitch))", "31 * pitch))", ""),
     "vectors, a pitch of 130": (SCALE, "pitch=128", "pitch=130", "num_bits_per_copy=64"),
+    "vectors in rows of an odd length": (
+        SCALE, "(4, 128), stride=(pitch, 1)", "(4, 101), stride=(101, 1)", "cute.elem_less(guard[i], extents)"
+    ),
     "vectors of two threads": (SCALE, "((1, VEC))", "((1, VEC // 2))", "((1, 4)"),
     "stmatrix into columns": (EPILOGUE, "stride=(72, 1)", "stride=(1, 72)", "stride=(72, 1)"),
     "stmatrix, pitch 68": (EPILOGUE, "stride=(72, 1)", "stride=(68, 1)", "stride=(72, 1)"),

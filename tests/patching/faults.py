@@ -273,6 +273,7 @@ FAULTS: dict[str, tuple[str, str]] = {
     "row pitch": (put(ROW, _ROW, TENSOR=tensor("(16, 512)", "(513, 1)")), "num_bits_per_copy=32"),
     "pipe wait": (put(PIPE, _PIPE, LEFT="STAGES - 1"), "cp_async_wait_group(STAGES - 2)"),
     "pipe nocommit": (put(PIPE, _PIPE, COMMIT="pass"), "cp_async_commit_group()"),
+    "pipe unwrapped": (put(PIPE, _PIPE, READ="k"), "k % STAGES], frag)"),
     "pipe pitch": (put(PIPE, _PIPE, KS="k + 4", MS="m * (k + 4)"), "num_bits_per_copy=64"),
     "pipe threads": (put(PIPE, _PIPE, BLOCK="64"), "block=(128, 1, 1)"),
     "el nosync": (put(EL, _EL, BETWEEN="pass"), "sync_threads()"),

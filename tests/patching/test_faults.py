@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutcheck.patching import conflicts
 from layoutcheck.tracing import Script, repaired
 from tests.patching.faults import FAULTS
 
@@ -32,4 +33,6 @@ def test_the_fault_is_repaired_in_the_programs_words(
     assert any(wanted in line for line in added) and not found.sketches
     script.write_text(found.after[str(script)])
     again = repaired(Script(str(script), launch=False, arch="sm_90a"))
-    assert again.repairs == [] and again.sketches == []
+    assert again.sketches == []
+    quicker = (conflicts.VERDICT, conflicts.FEWER)  # what only makes it quicker is a patch of its own
+    assert all(one.verdict in quicker for one in again.repairs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,9 @@ def found(line: int, what: str = "reads", code: str = "LC204", file: str = "k.py
     return KernelFinding(code, "wrong", "leaves", "leaves", (place,), {"tensor_bytes": 8})
 
 
-def seen(*told: KernelFinding, inside: int = 64, known: int = 2, run: str = "0 1a", line: int = 4) -> Trace:
+def seen(
+    *told: KernelFinding, inside: int = 64, known: int = 2, run: str = "0 1a all 0:1:64", line: int = 4
+) -> Trace:
     report = ElementReport(
         "kernel", "sm_90a", told, "", 2, known, inside=(("k.py", line, (run, inside, inside)),)
     )
@@ -252,13 +255,14 @@ def test_a_line_of_another_file_or_of_no_statement_gets_none() -> None:
 # ---- the proof ----
 
 
-def tried(after: Trace, bare: Trace | None = None) -> str:
+def tried(after: Trace, bare: Trace | None = None, text: str = ADD, **was: Any) -> str:
     """What is said against the first edit, whose program is traced so."""
-    one, texts = found(4), {"k.py": ADD}
-    before = seen(one, found(7, "writes"))
+    one, texts = found(4), {"k.py": text}
+    before = seen(one, found(7, "writes"), **was)
     way = next(ways(texts, one, before))
     edited = Edited(texts, State(before), apply(texts, way.edits), State(after))
-    return objection(edited, one) or unkept(edited, State(bare or seen(found(5), line=5)), one, way.edits)
+    asked = State(bare or seen(found(5), line=5))
+    return objection(edited, one) or unkept(edited, lambda: asked, one, way.edits)
 
 
 def test_an_edit_stays_if_all_that_is_inside_moves() -> None:
@@ -281,15 +285,45 @@ def test_an_edit_that_is_not_proven_is_refused(after: Trace, reason: str) -> Non
 
 
 def test_what_is_compared_with_has_to_leave_the_tensor_still() -> None:
-    """Else the condition that always holds changed what was evaluated."""
-    assert tried(seen(line=5), seen(line=5)) == "LC204 is not found of what it takes away"
+    """Else the condition that always holds changed what was evaluated. It is asked if the program differs."""
+    other = {"run": "0 3c all 0:1:64"}
+    assert tried(seen(line=5), seen(line=5), **other) == "LC204 is not found of what it takes away"
+    assert tried(seen(line=5), **other) == tried(seen(line=5), seen(line=5)) == ""
+
+
+NOTHING = "nothing of the tensor would be accessed: its coordinates or a condition may be wrong"
+HIDDEN = "only 40 of 64 B would be written: coordinates may be wrong"
+
+
+@pytest.mark.parametrize(
+    ("inside", "run", "why"),
+    [(0, "0 1a some 1:1:64", NOTHING),
+     (40, "0 1a all 1:1:64", HIDDEN), (40, "0 1a some 1:1:64", ""), (40, "8 1a all 1:1:64", "")],
+)  # fmt: skip
+def test_a_condition_does_not_hide_that_coordinates_are_wrong(inside: int, run: str, why: str) -> None:
+    """Of a tensor that a launch is seen to write only in part; of blocks that are not all, nobody knows."""
+    assert tried(seen(inside=inside, run=run, line=5), inside=inside, run=run) == why
+
+
+def test_comparisons_are_tried_before_conditions() -> None:
+    text = ADD.replace("    x = a[i]  # first\n", "    m, n = sizes\n    if i < m:\n        x = a[i]\n")
+
+    def conditions(inside: int, test: str) -> list[str]:
+        given = {"k.py": text.replace("i < m", test)}
+        every = ways(given, found(6), seen(inside=inside, line=6))
+        made = [apply(given, one.edits)["k.py"] for one in every if one.bare is None]
+        return [line.strip() for one in made for line in one.splitlines() if "if " in line]
+
+    assert conditions(64, "i < m") == [] and conditions(64, "i <= m") == ["if i < m:"]
+    assert conditions(40, "i < m") == ["if i < n:"] and conditions(0, "i > m")[0] == "if i < m:"
+    assert conditions(40, "i < n and j < m")[0] == "if i < m and j < n:"
 
 
 def test_coordinates_are_swapped_where_that_brings_more_inside() -> None:
     """In the place of an `if`, which would leave the rest of the tensor away: not for a tail."""
     text = ADD.replace("a[i]", "a[j, i]")
-    whole = replace(found(4), evidence={"tensor_bytes": 128})
-    [way, *others] = ways({"k.py": text}, whole, seen(whole))
+    whole, part = replace(found(4), evidence={"tensor_bytes": 128}), "0 1a all 0:1:128"
+    [way, *others] = ways({"k.py": text}, whole, seen(whole, run=part))
     assert apply({"k.py": text}, way.edits)["k.py"] == text.replace("a[j, i]", "a[i, j]")
     assert way.bare is None and others and all(one.bare is not None for one in others)
     assert all(one.bare is not None for one in ways({"k.py": text}, found(4), seen(found(4))))
@@ -298,9 +332,13 @@ def test_coordinates_are_swapped_where_that_brings_more_inside() -> None:
     [way_] = ways(one, shifted, seen(shifted, inside=124))
     assert apply(one, way_.edits)["k.py"] == text.replace("a[j, i]", "a[i]")
     more = "no more elements of the tensor would be accessed"
-    for after, why in ((seen(inside=128), ""), (seen(), more), (seen(run="0 2b"), more), (Trace(), more)):
+    less = "fewer elements of the tensor would be accessed"
+    for after, why in ((seen(inside=128), ""), (seen(), more), (seen(run="0 2b"), less), (Trace(), less)):
         changed = apply({"k.py": text}, way.edits)
-        assert unturned(Edited({"k.py": text}, State(seen(whole)), changed, State(after)), whole) == why
+        edited = Edited({"k.py": text}, State(seen(whole)), changed, State(after))
+        assert unturned(edited, whole, more=True) == why and unturned(
+            edited, whole, more=False
+        ) == why.replace(more, "")
 
 
 def test_accesses_in_shared_memory_are_not_guarded() -> None:

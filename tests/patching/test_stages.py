@@ -9,6 +9,7 @@ from layoutcheck.patching.edit import apply
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.stages import spaced, staged
 from layoutcheck.patching.strides import calls_at
+from layoutcheck.patching.wraps import wrapped
 
 TEXT = """pitch = 70
 rows = 4 * 8
@@ -76,3 +77,35 @@ def test_stages_begin_at_multiples_of_the_vector(layout: str, wanted: list[str])
     start = program.argument(site, "dst")
     assert start is not None
     assert lines(text, spaced(program, start, 8)) == wanted
+
+
+RING = """STAGES = 3
+layout = cute.make_layout((64, STAGES), stride=(1, 64))
+def kernel(given):
+    ring = smem.allocate_tensor(kind, layout, 16)
+    at = 0
+    for k in range(8):
+        {}
+        a = ring[None, INDEX]
+        b = given[k, nxt]
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "index", "after", "wanted"),
+    [
+        ("at = k", "at", "pass", ["at = k % STAGES", "a = ring[None, at % STAGES]"]),
+        ("pass", "at", "at += 1", ["at = (at + 1) % STAGES", "a = ring[None, at % STAGES]"]),
+        ("pass", "at", "at = at + 1", ["at = (at + 1) % STAGES", "a = ring[None, at % STAGES]"]),
+        # What is used elsewhere stays: only the index is wrapped.
+        ("nxt = k + 2", "nxt", "pass", ["a = ring[None, nxt % STAGES]"]),
+        ("pass", "k + 2", "pass", ["a = ring[None, (k + 2) % STAGES]"]),
+        ("pass", "k % (STAGES - 1)", "pass", ["a = ring[None, k % STAGES]"]),
+        ("pass", "2", "pass", []),
+    ],
+)  # fmt: skip
+def test_the_index_of_a_stage_is_wrapped(before: str, index: str, after: str, wanted: list[str]) -> None:
+    text = RING.replace("INDEX", index).format(before, after)
+    found = lines(text, [edits for _, edits in wrapped(Program({"k.py": text}), "k.py", 8)])
+    assert [one.strip() for one in found] == wanted

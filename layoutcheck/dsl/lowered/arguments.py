@@ -198,7 +198,7 @@ def _compact(extents: list[int], stride: tuple[Any, ...], room: int) -> list[int
     return [found[i] for i in dynamic]
 
 
-ROOMS = (64, 32, 16, 8)  # the most that 32-bit offsets hold; `ROOM` where they hold none of these
+ROOMS = (65, 33, 17, 9)  # odd: alignments stay. The most that 32-bit offsets hold, else `ROOM`
 _MOST_ELEMENTS = 1 << 30
 _DYNAMIC = 1 << 12  # what a dynamic extent counts as; no stride lies close behind one
 _PRINTED_LAYOUT = re.compile(r'"([^"]*):([^":]*)"')

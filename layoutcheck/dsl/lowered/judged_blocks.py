@@ -26,7 +26,8 @@ NOT_MET = "no evaluated block reaches it"
 class Judged:
     """The first fault of each side of an operation; `sure` says that it rests on no number that was given.
 
-    `run` names the blocks that were evaluated. `inside` counts the bytes that stay in their tensor's memory
+    `run` names the blocks that were evaluated, "some" or all of them, and the sides, objects and bytes of
+    what the operation accesses. `inside` counts the bytes that stay in their tensor's memory
     there, `within` those that begin or end inside of its modes (`modes.py`), -1 where that is not known.
     `left` are the objects that accesses leave, with their bytes. `strays` is a read that stays in its
     tensor's memory and leaves a mode of it. `short` says that nothing comes to the end of a tensor; `ends`
@@ -62,8 +63,9 @@ def judge_all(
 def _judge(
     blocks: Blocks, accesses: Collection[Recorded], extent: int | None, widest_bytes: int
 ) -> Judged | str:
-    run = f"{extent or 0} {crc32(repr(blocks.at).encode()):x}"
+    run = f"{extent or 0} {crc32(repr(blocks.at).encode()):x} {'all' if blocks.whole else 'some'}"
     found = Judged([], blocks.rests == "static", run)
+    objects = dict[str, None]()
     reached = [access for access in accesses if access.reached]
     if not reached and not blocks.whole:
         return NOT_MET
@@ -74,14 +76,15 @@ def _judge(
             size, sure = _bound(blocks, access, side)
             if isinstance(size, str):
                 return size
+            objects[f"{side}:{object_of(access, side)}:{size}"] = None
             found.sure = found.sure and sure
             row, reads = spans(blocks, access, width, address)
             stays = (row >= 0) & (row + reads <= size)
             found.short = found.short or int((row + reads).max(initial=0)) < size
             edges = ((row + reads == size, found.ends), (row == 0, found.begins)) if side == 1 else ()
-            for at, objects in edges:
+            for at, ends in edges:
                 if (at & (reads > 0)).any():
-                    objects.add(object_of(access, side))
+                    ends.add(object_of(access, side))
             found.inside += int(reads[stays].sum())
             fault = _beyond(blocks, access, (side, op, size), row, reads, stays, 0 if sure else extent or 0)
             if fault is None:
@@ -89,6 +92,7 @@ def _judge(
             found.left[object_of(access, side)] = size
             if fault.side not in {one.side for one in found.faults}:
                 found.faults.append(fault)
+    found.run = " ".join((run, *objects))
     return found
 
 
