@@ -190,6 +190,8 @@ def unkept(edited: Edited, bare: Callable[[], State], finding: KernelFinding, ed
         return "nothing of the tensor would be accessed: its coordinates or a condition may be wrong"
     if why := edited.after.unwritten(there):
         return why
+    if any(run.startswith("0 ") and " none " in run for run in edited.before.inside(lines)):
+        return "a part of it is outside in every block that was evaluated: its coordinates may be wrong"
     if not edited.keeps(lines, there, edited.before):
         return ""
     asked = bare()

@@ -22,7 +22,7 @@ from layoutcheck.patching.words import turned
 from layoutcheck.sources.traced import KernelFinding, Trace
 from layoutcheck.syntax import argument_of, name_of
 
-_UNWRITTEN = ("LC609", "LC610")
+UNWRITTEN = ("LC609", "LC610")
 _MAKERS = (
     "make_rmem_tensor", "make_rmem_tensor_like", "make_fragment", "make_fragment_like", "make_fragment_C",
 )  # fmt: skip
@@ -70,7 +70,7 @@ def _made(source: Source) -> Iterator[tuple[ast.Assign, str]]:
                 yield stmt, target.id
 
 
-CODES = ("LC601", "LC602", "LC603", "LC604", "LC605", "LC607", *_UNWRITTEN)
+CODES = ("LC601", "LC602", "LC603", "LC604", "LC605", "LC607", *UNWRITTEN)
 _SEEN_OTHERWISE = ("LC602", "LC603", "LC605", "LC607")  # what different views of a tile lead to
 _BAD = ("rejected", "wrong")
 _COPY = re.compile(r"make_tiled_copy_([ABC])")
@@ -99,7 +99,7 @@ def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[tuple[str, C
     for path in dict.fromkeys(frame.file for frame in frames):
         if path in texts:
             source = Source(path, texts[path])
-            if finding.code in _UNWRITTEN:
+            if finding.code in UNWRITTEN:
                 yield from fills(source, finding)
                 continue
             if finding.code in _SEEN_OTHERWISE:

@@ -29,7 +29,7 @@ from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch, lines, read
 from layoutcheck.patching.search import Confirm, Proven, Retrace, Search
-from layoutcheck.patching.state import BAD, State, moved, place_of
+from layoutcheck.patching.state import State, moved, place_of
 from layoutcheck.patching.tiles import SHIFTED, is_shifted
 from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, Trace, TraceFailure
 
@@ -250,10 +250,9 @@ def _follows(state: State, finding: KernelFinding) -> str:
             if any(map(ordering.overlapping, report.findings)):
                 return ordering.OVERLAP
             bad = [one.first.where for one, _ in state.bad() if one.first.kernel == report.kernel]
-            told = (
-                one for each in state.trace.operands if each.kernel == report.kernel for one in each.findings
-            )
-            bad += [one.places[0].where for one in told if one.severity in BAD and one.places]
+            products = (each for each in state.trace.operands if each.kernel == report.kernel)
+            told = (one for each in products for one in each.findings if one.code in operands.UNWRITTEN)
+            bad += [one.places[0].where for one in told if one.places]
             if bad:
                 return f"it may follow from what is wrong at line {bad[0].line}"
     return ""

@@ -48,7 +48,9 @@ def _stages(program: Program, made: Site, path: str, line: int) -> Iterator[str]
             same = (
                 isinstance(last.node, ast.Name) and number_of(program, Site(path, last.node, scope)) == count
             )
-            yield program.sources[last.path].text_of(last.node) if same else str(count)
+            word = program.sources[last.path].text_of(last.node) if same else str(count)
+            if len(shape.node.elts) > 2 or f"% {word}" in program.sources[path].text:  # else a row's length
+                yield word
             return
 
 

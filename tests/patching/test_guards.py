@@ -292,13 +292,14 @@ def test_what_is_compared_with_has_to_leave_the_tensor_still() -> None:
 
 
 NOTHING = "nothing of the tensor would be accessed: its coordinates or a condition may be wrong"
+OUTSIDE = "a part of it is outside in every block that was evaluated: its coordinates may be wrong"
 HIDDEN = "only 40 of 64 B would be written: coordinates may be wrong"
 
 
 @pytest.mark.parametrize(
     ("inside", "run", "why"),
     [(0, "0 1a some 1:1:64", NOTHING),
-     (40, "0 1a all 1:1:64", HIDDEN), (40, "0 1a some 1:1:64", ""), (40, "8 1a all 1:1:64", "")],
+     (64, "0 none 1a some 1:1:64", OUTSIDE), (40, "0 1a all 1:1:64", HIDDEN), (40, "0 1a some 1:1:64", ""), (40, "8 1a all 1:1:64", "")],
 )  # fmt: skip
 def test_a_condition_does_not_hide_that_coordinates_are_wrong(inside: int, run: str, why: str) -> None:
     """Of a tensor that a launch is seen to write only in part; of blocks that are not all, nobody knows."""

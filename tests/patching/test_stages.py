@@ -80,7 +80,7 @@ def test_stages_begin_at_multiples_of_the_vector(layout: str, wanted: list[str])
 
 
 RING = """STAGES = 3
-layout = cute.make_layout((64, STAGES), stride=(1, 64))
+layout = cute.make_layout((8, 8, STAGES), stride=(1, 8, 64))
 def kernel(given):
     ring = smem.allocate_tensor(kind, layout, 16)
     at = 0
@@ -109,3 +109,8 @@ def test_the_index_of_a_stage_is_wrapped(before: str, index: str, after: str, wa
     text = RING.replace("INDEX", index).format(before, after)
     found = lines(text, [edits for _, edits in wrapped(Program({"k.py": text}), "k.py", 8)])
     assert [one.strip() for one in found] == wanted
+    flat = text.replace("(8, 8, STAGES), stride=(1, 8, 64)", "(64, STAGES), stride=(1, 64)")
+    assert bool([*wrapped(Program({"k.py": flat}), "k.py", 8)]) == (
+        "% STAGES" in flat
+    )  # may be a row's length
+    assert [*wrapped(Program({"k.py": flat + "at = at % STAGES"}), "k.py", 8)] or not wanted

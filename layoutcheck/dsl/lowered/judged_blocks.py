@@ -26,9 +26,10 @@ NOT_MET = "no evaluated block reaches it"
 class Judged:
     """The first fault of each side of an operation; `sure` says that it rests on no number that was given.
 
-    `run` names the blocks that were evaluated, "some" or all of them, and the sides, objects and bytes of
-    what the operation accesses. `inside` counts the bytes that stay in their tensor's memory
-    there, `within` those that begin or end inside of its modes (`modes.py`), -1 where that is not known.
+    `run` names the blocks that were evaluated, "some" or all of them, and the sides, objects and
+    bytes of what the operation accesses. `inside` counts the bytes that stay in their
+    tensor's memory there, `within` those that begin or end inside of its modes (`modes.py`), -1 where that is
+    not known.
     `left` are the objects that accesses leave, with their bytes. `strays` is a read that stays in its
     tensor's memory and leaves a mode of it. `short` says that nothing comes to the end of a tensor; `ends`
     are the objects whose last byte is written, `begins` those whose first one is.
@@ -44,6 +45,12 @@ class Judged:
     short: bool = False
     ends: set[int] = field(default_factory=set)
     begins: set[int] = field(default_factory=set)
+
+    @property
+    def named(self) -> str:
+        """`run`, with "none" if nothing of the operation is inside."""
+        inside = self.inside if self.within < 0 else self.within
+        return self.run if inside else self.run.replace(" ", " none ", 1)
 
 
 def judge_all(
