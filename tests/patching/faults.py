@@ -316,6 +316,6 @@ FAULTS: dict[str, tuple[str, str]] = {
     "red nosync": (RED.replace("    cute.arch.sync_threads()\n", ""), "sync_threads()"),
     "red size": (
         RED.replace("MemRange[cutlass.Float32, 32 * 32]", "MemRange[cutlass.Float32, 31 * 32]"),
-        " 1056]",
+        " 1024]",
     ),
 }

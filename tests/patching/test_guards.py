@@ -299,7 +299,8 @@ HIDDEN = "only 40 of 64 B would be written: coordinates may be wrong"
 @pytest.mark.parametrize(
     ("inside", "run", "why"),
     [(0, "0 1a some 1:1:64", NOTHING),
-     (64, "0 none 1a some 1:1:64", OUTSIDE), (40, "0 1a all 1:1:64", HIDDEN), (40, "0 1a some 1:1:64", ""), (40, "8 1a all 1:1:64", "")],
+     (64, "0 none 1a some 1:1:64", OUTSIDE),
+     (40, "0 1a all 1:1:64", HIDDEN), (40, "0 1a some 1:1:64", ""), (40, "8 1a all 1:1:64", "")],
 )  # fmt: skip
 def test_a_condition_does_not_hide_that_coordinates_are_wrong(inside: int, run: str, why: str) -> None:
     """Of a tensor that a launch is seen to write only in part; of blocks that are not all, nobody knows."""
