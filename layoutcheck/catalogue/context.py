@@ -36,6 +36,7 @@ _DISTANCE = re.compile(
 _MISALIGNED = re.compile(
     r"Invalid __\w+__ \S+ of size (?P<size>[0-9]{1,3})\b(?:(?!Invalid __).){0,600}?(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]{1,16}) is misaligned"
 )
+_COUNTED = re.compile(r"ERROR SUMMARY: (?P<errors>[0-9]+) errors?\b")
 # "by thread (3,0,0) in block (1,0,0)", "Write Thread (24, 0, 0)", cuda-gdb's "block (0,0,0), thread (0,6,0)".
 _THREAD = re.compile(
     r"(?:block \((?P<before>[0-9, ]+)\), )?(?P<way>Read |Write )?[Tt]hread \((?P<thread>[0-9]+, ?[0-9]+, ?[0-9]+)\)(?: in block \((?P<block>[0-9, ]+)\))?"
@@ -107,7 +108,7 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
             *(asserted(folded) if name == "cuda.assert" else pointers(folded)),
             *told,
             *kernel(folded),
-            *asked(folded),
+            *(asked(folded) if "misaligned" in name else ()),
             *distance(folded),
             *misaligned(folded),
             *threads(folded),
@@ -206,9 +207,15 @@ def threads(folded: str) -> tuple[str, ...]:
     if len(set(lines)) == 1:
         of = f" of block ({blocks[0]})" if len(blocks) == 1 else f" of {len(blocks)} blocks" if blocks else ""
         return (f"thread {lines[0]}{of} does it: lane {lines[0] % WARP} of warp {warps[0]}",)
-    whose = f"block ({blocks[0]}) alone" if len(blocks) == 1 else f"{len(blocks)} blocks"
+    counted = _COUNTED.search(folded)
+    every_one = counted is not None and int(counted["errors"]) == len(every)
+    whose = f"block ({blocks[0]})" if len(blocks) == 1 else f"{len(blocks)} blocks"
+    of_warps = f"warp {warps[0]}" if len(set(warps)) == 1 else f"warps {min(warps)} to {max(warps)}"
+    named = f"{min(lines)} to {max(lines)} ({of_warps}), of {whose}"
     return (
-        f"{len(set(lines))} threads do it, {min(lines)} to {max(lines)} (warps {min(warps)} to {max(warps)}), of {whose}: the condition that lets them in is the one to look at",
+        f"{len(set(lines))} threads do it, {named}{' alone' * (len(blocks) == 1)}: the condition that lets them in is the one to look at"
+        if every_one
+        else f"the text names threads {named}; more may do it",
     )
 
 

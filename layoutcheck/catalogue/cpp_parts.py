@@ -23,7 +23,7 @@ _OF_A_WARPGROUP = ("SM90_64", "MMA_64")
 def operation(frame: Frame, *names: str) -> Type | None:
     """The operation of an atom, or of its traits, that a template parameter is given, or else the signature names."""
     of = frame.type(*names) or _traits(frame.signature)
-    if of is None or of.name not in ("Copy_Atom", "Copy_Traits", "tuple"):
+    if of is None or of.name not in ("Copy_Atom", "Copy_Traits", "MMA_Atom", "tuple"):
         return of
     first = of.args[0] if of.args else None
     return first.args[0] if first and first.name == "Copy_Traits" and first.args else first

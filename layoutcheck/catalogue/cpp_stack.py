@@ -27,6 +27,10 @@ _DURING = re.compile(r"(?:\^ )?detected during:? |(?=\binstantiation of )")
 _MOST_SAID = 400
 
 
+# The row of meanings/instantiations.txt that says a failure's cause, and what its sentences name; None where it is not this kind.
+Says = tuple[str, dict[str, str]] | None
+
+
 class Frame(NamedTuple):
     """One instantiation: the function or class with its namespaces, its signature, its template parameters, where it is used."""
 

@@ -19,7 +19,7 @@ from layoutcheck.machine.dtypes import dtype
 MOST_TYPES = 200  # layouts and bindings read from one text: an instantiation stack repeats them
 
 _TOKEN = re.compile(r"\s*([\w:]+(?:\s+(?:int|long|char|short))*|[<>,*&()]|-?[0-9]+)")
-_NAME = re.compile(r"(?:cute|cutlass|std|__nv_\w+|detail|SM[0-9]+)::")
+_NAME = re.compile(r"(?:cute|cutlass|std|__nv_\w+|detail|SM[0-9]+|GMMA|UMMA)::")
 _STATIC = re.compile(r"_([0-9]+)|(-?[0-9]+)U?L*$")
 _RUN_TIME = {"int", "long", "int32_t", "int64_t", "uint32_t", "uint64_t", "size_t", "unsigned", "long long"}
 _BINDING = re.compile(r"\b(T?S|T?D|SEngine|DEngine|SLayout|DLayout|SrcEngine|SrcLayout|DstEngine|DstLayout"

@@ -36,6 +36,7 @@ _PLACES = (
     re.compile(r'\("(?P<file>[^"\s]{1,400}\.py)":(?P<line>[0-9]+):[0-9]+'),
     re.compile(r"--> (?P<file>[^\s:]{1,400}):(?P<line>[0-9]+)"),
     re.compile(r"at line (?P<line>[0-9]+) of (?P<file>[^\s\")]{1,400})"),
+    re.compile(r" in (?P<file>[^\s\"]{1,400}?\.cuh?):(?P<line>[0-9]+)"),
     re.compile(r" in (?P<file>[^\s\"]{1,400}?):(?P<line>[0-9]+)"),
     re.compile(
         r"(?<![\w./~+-])(?P<file>/?[\w./~+-]{1,400}\.(?:cu|cuh|hpp|h|inl|py))\((?P<line>[0-9]+)\): error"
@@ -154,9 +155,13 @@ def unlogged(text: str) -> str:
     return _LOGGED.sub("", text)
 
 
+# A function of CuTe in a line of compute-sanitizer: its template arguments, which no entry reads.
+_TEMPLATED = re.compile(r"(?m)^(=========[^\n<]*)<[^\n]{200,}>")
+
+
 def fold(text: str) -> str:
     """The text with every run of white space as one space; of a long one, what is around its errors, and its end."""
-    text = unlogged(text)
+    text = _TEMPLATED.sub(r"\1<...>", unlogged(text))
     if len(text) > HEAD + _TAIL:
         text = f"{_around_errors(text[:-_TAIL])} {text[-_TAIL:]}"
     return _OF_MSBUILD.sub(r"\1: ", SPACE.sub(" ", text.translate(_PLAIN)))

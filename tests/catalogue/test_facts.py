@@ -10,12 +10,20 @@ from layoutcheck.catalogue import answers, spoken, symptoms, tensor_map
 _SANITIZER = "========= Invalid __{space}__ read of size {size} bytes\n=========     at kernel+0x71 in a.cu:94\n=========     by thread (0,4,0) in block (0,0,0)\n=========     Address {address} is misaligned\n"
 _BANKS = "The memory access pattern for shared loads might not be optimal and causes on average a {ways} - way bank conflict across all {requests} shared load requests.This results in {conflicts} bank conflicts,  which represent 75.00% of the overall {all} wavefronts for shared loads."
 _SECTORS = "This kernel has uncoalesced global accesses resulting in a total of {excess} excessive sectors (88% of the total {all} sectors)."
+_OF_CUTE = (
+    "========= Invalid __global__ write of size 2 bytes\n=========     at void cute::axpby<"
+    + "cute::C<(int)2>, " * 90
+    + "T> (const T &)+0x3910 in axpby.hpp:89\n=========     by thread ({x},0,0) in block (3,1,0)\n=========     Access to 0x7f00 is out of bounds\n=========     and is 1 bytes after the nearest allocation at 0x6000 of size 256,000 bytes\n=========         Device Frame: void gemm<"
+    + "cute::C<(int)2>, " * 90
+    + "T> (T1)+0x3910 in mut.cu:309\n"
+)
+_TEMPLATED = _OF_CUTE.format(x=115) + _OF_CUTE.format(x=123)
 
 
 def said(text: str) -> str:
-    """All that the first answer says."""
+    """All that the first answer says, and its place."""
     (answer, *_) = answers(text)
-    return " ".join((answer.title, answer.cause, *answer.facts))
+    return " ".join((answer.title, answer.cause, *answer.facts, answer.place or ""))
 
 
 @pytest.mark.parametrize(
@@ -35,6 +43,9 @@ def said(text: str) -> str:
         ("========= Invalid __global__ read of size 4 bytes\n=========     by thread (5,0,0) in block (7,0,0)\n=========     Address 0xbf4 is out of bounds\n=========     and is 12 bytes before the nearest allocation at 0xc00 of size 36 bytes", ("at index -3", "thread 5 of block (7,0,0)")),
         ("cvt.rn.f16x2.e4m3x2 is unavailable on sm_80: dequantization is slow there.", ("sm_80 has no cvt with .e4m3x2 or .e5m2x2: it begins with the target sm_89",)),
         ("cvt.rn.satfinite.e2m1x2.f32 is not available on sm_90, the fallback is slow.", ("sm_90 has no cvt with .e2m1x2: it begins with the target sm_100a",)),
+        (_TEMPLATED + "========= ERROR SUMMARY: 7 errors", ("mut.cu:309", "at index 128000 of its 128000", "names threads 115 to 123 (warp 3), of block (3,1,0); more may do it")),
+        (_TEMPLATED + "========= ERROR SUMMARY: 2 errors", ("2 threads do it, 115 to 123 (warp 3), of block (3,1,0) alone",)),
+        ("a.out: copy_traits_sm90_tma.hpp:969: auto make_tma_copy_desc(): Assertion `gmem_prob_stride[0] == 1 && \"Majorness of smem doesn't match majorness of gmem\"' failed.", ("breaks a limit of the hardware: gmem_prob_stride[0] == 1",)),
     ],
 )  # fmt: skip
 def test_a_fact_of_the_text_is_used(text: str, parts: tuple[str, ...]) -> None:
