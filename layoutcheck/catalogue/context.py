@@ -108,7 +108,7 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
             *(asserted(folded) if name == "cuda.assert" else pointers(folded)),
             *told,
             *kernel(folded),
-            *(asked(folded) if "misaligned" in name else ()),
+            *(asked(folded) if "misaligned" in name or not name.startswith("sanitizer.") else ()),
             *distance(folded),
             *misaligned(folded),
             *threads(folded),

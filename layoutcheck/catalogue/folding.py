@@ -155,13 +155,13 @@ def unlogged(text: str) -> str:
     return _LOGGED.sub("", text)
 
 
-# A function of CuTe in a line of compute-sanitizer: its template arguments, which no entry reads.
-_TEMPLATED = re.compile(r"(?m)^(=========[^\n<]*)<[^\n]{200,}>")
+# A function of CuTe in a line of compute-sanitizer: of its template arguments the first ones tell what it is.
+_TEMPLATED = re.compile(r"(?m)^(=========[^\n<]*<[^\n]{100})[^\n]{100,}>")
 
 
 def fold(text: str) -> str:
     """The text with every run of white space as one space; of a long one, what is around its errors, and its end."""
-    text = _TEMPLATED.sub(r"\1<...>", unlogged(text))
+    text = _TEMPLATED.sub(r"\1...>", unlogged(text))
     if len(text) > HEAD + _TAIL:
         text = f"{_around_errors(text[:-_TAIL])} {text[-_TAIL:]}"
     return _OF_MSBUILD.sub(r"\1: ", SPACE.sub(" ", text.translate(_PLAIN)))
