@@ -35,7 +35,7 @@ from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, 
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged
 from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
 from layoutcheck.provenance.products import Products
-from layoutcheck.provenance.tell import told, told_beyond, told_sums, told_unset
+from layoutcheck.provenance.tell import meant, told, told_beyond, told_sums, told_unset
 from layoutcheck.provenance.tiles import Mode, no_more, place_tiles
 from layoutcheck.provenance.unset import Unset, padded_sums, sums_left, unset_values
 from layoutcheck.sources.mlir import Operation, without_locations
@@ -191,8 +191,7 @@ def _checked(
     elif judged.met and not judged.stored and not lost:
         unchecked.append("where results are stored: none was seen to reach global memory")
     findings: dict[object, KernelFinding] = {}
-    for breach in breaches:
-        one = told(breach, module)
+    for one in (told(breach, module) for breach in breaches if not meant(breach, module)):
         findings.setdefault((one.code, *(p.where for p in one.places)), one)
     return replace(
         made, findings=tuple(findings.values()), unchecked=tuple(unchecked),

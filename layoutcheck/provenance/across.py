@@ -118,21 +118,34 @@ def untaken(links: list[Link], names: Names) -> Iterator[Breach]:
     a, b = _taken([one.a for one in links]), _taken([one.b for one in links])
     if not np.array_equal(a, b) or a.all():
         return
-    left, twice = np.flatnonzero(~a), _twice(links, a.size)
+    left, (twice, ops) = np.flatnonzero(~a), _twice(links, a.size)
     if twice or a.size not in names.guesses:
         facts = {"left": (int(left[0]), int(left[-1])), "count": left.size, "of": a.size, "twice": twice}
-        yield Breach("short", links[-1].op, "", tuple(facts.items()))
+        yield Breach("short", ops[0] if ops else links[-1].op, "", tuple(facts.items()), *ops[1:])
 
 
-def _twice(links: list[Link], extent: int) -> tuple[int, ...]:
-    """The first and the last k that a sum takes again, where it takes as many as there are; () for none."""
+def _twice(links: list[Link], extent: int) -> tuple[tuple[int, ...], list[Operation]]:
+    """The first and the last k that a sum takes again in the place of others; who takes the first one.
+
+    Such a sum takes as many as there are. Other rows with the same k are meant, and so are more turns: a
+    tile that counts nothing, or is multiplied to take the time.
+    """
+    which = np.repeat(np.arange(len(links)), [one.a.there.sum() for one in links])
     sums = np.concatenate([np.repeat(one.sums, one.a.there.sum(1)) for one in links])
-    k = np.concatenate([one.a.values[one.a.there] for one in links])
+    k, *pair = (
+        np.concatenate([part[one.a.there] for one, part in zip(links, parts, strict=True)])
+        for parts in zip(*((one.a.values, one.a.at, one.b.at) for one in links), strict=True)
+    )
+    a, b = (np.unique(one, return_inverse=True)[1] for one in pair)
+    pairs = a * (int(b.max()) + 1) + b
     for total in np.unique(sums):
-        taken, counts = np.unique(k[sums == total], return_counts=True)
-        if counts.sum() >= extent and (again := taken[counts > 1]).size:
-            return int(again[0]), int(again[-1])
-    return ()
+        mine = np.flatnonzero(sums == total)
+        taken, number, counts = np.unique(pairs[mine], return_inverse=True, return_counts=True)
+        if mine.size == extent > taken.size:
+            again = mine[counts[number] > 1]
+            first = again[pairs[again] == pairs[again[0]]]
+            return (int(k[again].min()), int(k[again].max())), [links[which[i]].op for i in first[:2]]
+    return (), []
 
 
 def _taken(along: list[Along]) -> Array:

@@ -42,6 +42,10 @@ class Stores:
         return Stores(self.at[mask], self.rows[mask], self.columns[mask], self.which[mask], self.ops,
                       self.groups[mask])  # fmt: skip
 
+    def pairs(self) -> set[tuple[int, int]]:
+        """The row of A and the column of B of each result."""
+        return set(zip(self.rows.tolist(), self.columns.tolist(), strict=True))
+
 
 def place_results(products: Products, names: Names, found: Judged, tiles: bool) -> None:
     """Compare the places of all results; `tiles`: of several tiles. `found.unplaced` is what cannot be."""

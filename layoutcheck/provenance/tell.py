@@ -36,6 +36,12 @@ SHARED = "!llvm.ptr<3>"
 BEYOND = "a load reads registers that its fragment does not have"
 
 
+def meant(breach: Breach, module: TracedModule) -> bool:
+    """Whether two statements take the same k: the parts of a number have one each."""
+    again = breach.store if breach.kind == "short" else None
+    return again is not None and module.frames(tag(breach.op)) != module.frames(tag(again))
+
+
 def told(breach: Breach, module: TracedModule) -> KernelFinding:
     """The finding of a breach."""
     facts: dict[str, Any] = dict(breach.facts)

@@ -16,6 +16,7 @@ from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.dsl.lowered.tensor_maps import tensor_maps
 from layoutcheck.order.events import WatchedKernel
+from layoutcheck.order.global_memory import ordering
 from layoutcheck.provenance.instances import USUAL
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.place import Stores, by_object, of_one, placed
@@ -86,7 +87,8 @@ def place_groups(products: Products, names: Names) -> Iterator[Breach]:
 
     One operand may have the same elements in all rows (a stride of 0): there nothing is known.
     """
-    for stores in by_object(products):
+    every = list(by_object(products))
+    for stores in every:
         target = names.tensor(stores.at)
         if target is None:
             continue
@@ -97,7 +99,10 @@ def place_groups(products: Products, names: Names) -> Iterator[Breach]:
             continue
         op = next(iter(products.met))
         pairs = [("groups", first, second) for second in others]
-        pairs += [("turns", *_in_turns(part)) for part in parts]
+        if not ordering(op):  # another block may take each tile before the next comes
+            kept = {pair for other in every if other is not stores for pair in other.pairs()}
+            turns = [("turns", *_in_turns(part)) for part in parts]
+            pairs += [one for one in turns if not kept.issuperset(one[1].pairs())]
         for what, one, other in pairs:
             breach = _twice(op, one, other, names) if what == "groups" else None
             breach = breach or _over(op, one, other, [products], names)
@@ -108,9 +113,13 @@ def place_groups(products: Products, names: Names) -> Iterator[Breach]:
 
 
 def _in_turns(stores: Stores) -> tuple[Stores, Stores]:
-    """What comes to each place first, and what comes there later."""
+    """What comes to each place first, and what comes there later; nothing if some places are stored once.
+
+    Tiles that overlap in part may do so by a pitch that is made up.
+    """
     first = np.zeros(stores.at.size, bool)
-    first[np.unique(stores.at, return_index=True)[1]] = True
+    _, found, times = np.unique(stores.at, return_index=True, return_counts=True)
+    first[found] = times.min() > 1
     return stores.some(first), stores.some(~first)
 
 
@@ -194,8 +203,10 @@ def _over(op: Operation, first: Stores, second: Stores, every: list[Products], n
         return None
     by_one = _numbered(first, first)[first.which[ours]] == _numbered(first, second)[second.which[theirs]]
     ours, theirs = ours[by_one], theirs[by_one]
-    if not ours.size:
-        return None
+    ids = np.unique(first.which[ours])
+    own, others = (np.isin(_numbered(first, x)[x.which], ids) for x in (first, second))
+    if not ours.size or min(own.sum(), others.sum()) > ours.size:
+        return None  # tiles that overlap in part: by a pitch that is made up
     for letter, one, other in (("A", first.rows, second.rows), ("B", first.columns, second.columns)):
         both = names.along_one_mode(np.concatenate([one[ours], other[theirs]]))
         if both is None:

@@ -16,7 +16,10 @@ from tests.lowering import SharedLowering
 # 9 every other tile of C in its second half. `scan` adds tile after tile up and stores each sum: 0 rows of A,
 # by steps of its own, and 1 by the grid's, which is a fault; 2 a triangle for A, whose last row goes on; 3
 # the tiles of both turns at one place, which is a fault.
-# `windows`: a block's sum begins at its own k (0), B's part of it at the first block's (1).
+# Right: 4 another block takes each before the next comes; 5 all are kept elsewhere, too; 6 tiles that overlap
+# in part, by the pitch. `windows`: a block's sum begins at its own k (0), B's part of it at the first block's
+# (1). `again` takes half of k twice: 0 is a fault; right are 1 two parts of numbers, by a statement for each,
+# 2 other rows, 3 more turns than there are k.
 KERNELS = """
 import cutlass
 from cutlass import BFloat16, Constexpr, Float32, Int32, const_expr, cute
@@ -82,7 +85,7 @@ def all_tiles(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor
         one(mma, a, b, c[None, None, 0], acc, (m, m), (n, to), how != 4)
 
 @cute.kernel
-def scan(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
+def scan(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, d: cute.Tensor, how: Constexpr):
     x, lane = arch.block_idx()[0], arch.thread_idx()[0]
     acc = cute.make_rmem_tensor(mma.partition_shape_C((16, 8)), Float32)
     acc.fill(0.0)
@@ -92,9 +95,16 @@ def scan(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how
     elif const_expr(how == 1):
         for t in cutlass.range(x, c.shape[0] // 16, arch.grid_dim()[0], unroll=1):
             one(mma, a, b, c, acc, (t, t), (0, 0), False)
-    elif const_expr(how == 3):
+    elif const_expr(3 <= how <= 6):
         for t in cutlass.range(2, unroll=1):
-            one(mma, a, b, c, acc, (x, x), (t, 0), True)
+            to, n = c, 0
+            if const_expr(how == 6):
+                to, n = cute.make_tensor(c.iterator, cute.make_layout(c.shape, stride=(4, 1))), t
+            one(mma, a, b, to, acc, (x, x), (t, n), True)
+            if const_expr(how == 4):
+                arch.fence_acq_rel_gpu()
+            if const_expr(how == 5):
+                cute.autovec_copy(acc, mma.get_slice(lane).partition_C(cute.local_tile(d, (16, 8), (x, t))))
     else:
         thr = mma.get_slice(lane)
         left = thr.partition_A(cute.local_tile(a, (16, 16), (0, 0)))
@@ -126,16 +136,36 @@ def windows(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, 
         cute.autovec_copy(right[None, None, None, m + 1], rb)
     cute.autovec_copy(acc, thr.partition_C(cute.local_tile(c, (16, 8), (m, 0))))
 
+@cute.kernel
+def again(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
+    m, tiles = arch.block_idx()[0], a.shape[1] // 16
+    thr = mma.get_slice(arch.thread_idx()[0])
+    left, right = (cute.local_tile(x, (rows, 16), (None, None)) for x, rows in ((a, 16), (b, 8)))
+    ra = mma.make_fragment_A(thr.partition_A(left[None, None, 0, 0]))
+    rb = mma.make_fragment_B(thr.partition_B(right[None, None, 0, 0]))
+    acc = cute.make_rmem_tensor(mma.partition_shape_C((16, 8)), Float32)
+    acc.fill(0.0)
+    for i in cutlass.range((tiles, tiles // 2, tiles // 2, 2 * tiles)[how], unroll=1):
+        k = i % (tiles // 2)
+        cute.autovec_copy(thr.partition_B(right[None, None, 0, k]), rb)
+        for row in cutlass.range_constexpr(2 if how == 2 else 1):
+            cute.autovec_copy(thr.partition_A(left[None, None, m + 2 * row, k]), ra)
+            cute.gemm(mma, acc, ra[None, None, 0], rb[None, None, 0], acc)
+        if const_expr(how == 1):
+            ra.store((ra.load().to(Float32) - 1.0).to(BFloat16))
+            cute.gemm(mma, acc, ra[None, None, 0], rb[None, None, 0], acc)
+    cute.autovec_copy(acc, thr.partition_C(cute.local_tile(c, (16, 8), (m, 0))))
+
 @cute.jit
-def run_windows(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
+def run_along(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, kernel: Constexpr, how: Constexpr):
     mma = cute.make_tiled_mma(warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, 16)))
-    windows(mma, a, b, c, how).launch(grid=(4, 1, 1), block=(32, 1, 1))
+    kernel(mma, a, b, c, how).launch(grid=(2, 1, 1), block=(32, 1, 1))
 
 @cute.jit
 def run(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr, several: Constexpr):
     mma = cute.make_tiled_mma(warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, 16)))
     if const_expr(several is None):
-        scan(mma, a, b, c[None, None, 0], how).launch(grid=(2, 1, 1), block=(32, 1, 1))
+        scan(mma, a, b, c[None, None, 0], c[None, None, 1], how).launch(grid=(2, 1, 1), block=(32, 1, 1))
     elif const_expr(several):
         all_tiles(mma, a, b, c, how).launch(grid=(64, 1, 1), block=(32, 1, 1))
     else:
@@ -155,11 +185,14 @@ for how, several in ((0, False), (1, False), (2, False), (3, False), (0, True), 
 for how, several in ((5, False), (6, False), (7, False), (8, False), (9, True)):
     compile(how, several, (64, 64 if how != 9 else 32, 2))
 compile(1, False, [cute.sym_int(divisibility=32) for _ in range(3)])
-for how in range(4):
+for how in range(7):
     compile(how, None, (64, 16, 2))
-a, b = (make_fake_tensor(BFloat16, (n, 128), (128, 1), assumed_align=16) for n in (64, 8))
-for how in range(2):
-    cute.compile(run_windows, a, b, make_fake_tensor(Float32, (64, 8), (8, 1), assumed_align=16), how)
+for kernel, how in ((windows, 0), (windows, 1), (again, 0), (again, 1), (again, 2), (again, 3)):
+    known = kernel is windows
+    k, row = (128, 128) if known else (cute.sym_int(divisibility=64), cute.sym_int64(divisibility=8))
+    a, b = (make_fake_tensor(BFloat16, (n, k), (row, 1), assumed_align=16) for n in (64, 8))
+    c = make_fake_tensor(Float32, (64, 8), (8, 1), assumed_align=16)
+    cute.compile(run_along, a, b, c, kernel, how)
 """
 TOLD = [
     [],
@@ -169,6 +202,7 @@ TOLD = [
     [],
     ["LC602 rows of B are added to sums of other rows"],
 ]
+TWICE = "LC613 a sum takes some k of A and B twice, and others never"
 
 
 def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
@@ -181,8 +215,9 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
     found = traced.operands
     assert not traced.failures, traced.failures
     told = [[f"{x.code} {x.title}" for x in one.findings] for one in found]
-    scans = [[], ["LC602 rows of A are added to sums of other rows"], [], [TOLD[3][0]]]
-    assert told == [*TOLD, *[[]] * 6, *scans, [], ["LC603 a product pairs different k of A and B"]]
+    scans = [[], ["LC602 rows of A are added to sums of other rows"], [], TOLD[3], [], [], []]
+    along = [[], ["LC603 a product pairs different k of A and B"], [TWICE], [], [], []]
+    assert told == [*TOLD, *[[]] * 6, *scans, *along]
     assert [one.unchecked for one in found[:5]] == [()] * 5
     assert "set ACCUMULATE to False" in found[5].findings[0].message
     assert [AGAIN in "".join(one.unchecked) for one in found[6:12]] == [
@@ -194,7 +229,9 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
         True,
     ]
     running = [RUNNING in "".join(one.unchecked) for one in found]
-    assert running == [False] * 12 + [True, False, False] + [False] * 3
+    assert running == [False] * 12 + [True] + [False] * 12
+    assert all(one.followed == one.products for one in found[15:])
+    assert found[21].findings[0].evidence["twice"] == [0, 127]
     assert found[15].findings[0].evidence["over"] == [0, 8]
     assert found[15].findings[0].message.startswith("Two turns of a block store at C[0, 0]")
     assert found[14].followed == found[14].products == 1
