@@ -16,10 +16,10 @@ from tests.lowering import SharedLowering
 # 9 every other tile of C in its second half. `scan` adds tile after tile up and stores each sum: 0 rows of A,
 # by steps of its own, and 1 by the grid's, which is a fault; 2 a triangle for A, whose last row goes on; 3
 # the tiles of both turns at one place, which is a fault.
-# Right: 4 another block takes each before the next comes; 5 all are kept elsewhere, too; 6 tiles that overlap
-# in part, by the pitch. `windows`: a block's sum begins at its own k (0), B's part of it at the first block's
-# (1). `again` takes half of k twice: 0 is a fault; right are 1 two parts of numbers, by a statement for each,
-# 2 other rows, 3 more turns than there are k.
+# Right: 4 another block takes each before the next comes; 5 all are kept elsewhere, too; 6 some tiles at one
+# place, as by a stride that is made up; 7 the same of two blocks. `windows`: a block's sum begins at its own
+# k (0), B's part of it at the first block's (1). `again` takes half of k twice: 0 is a fault; right are 1 two
+# parts of numbers, by a statement for each, 2 other rows, 3 more turns than there are k.
 KERNELS = """
 import cutlass
 from cutlass import BFloat16, Constexpr, Float32, Int32, const_expr, cute
@@ -95,12 +95,14 @@ def scan(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, d: 
     elif const_expr(how == 1):
         for t in cutlass.range(x, c.shape[0] // 16, arch.grid_dim()[0], unroll=1):
             one(mma, a, b, c, acc, (t, t), (0, 0), False)
-    elif const_expr(3 <= how <= 6):
+    elif const_expr(how == 7):
+        one(mma, a, b, cute.make_tensor(c.iterator + 16 * x, c.layout), acc, (x, 0), (0, 0), True)
+    elif const_expr(how == 6):
+        for t in cutlass.range(4, unroll=1):
+            one(mma, a, b, c, acc, (t, t - t // 2), (x, x), True)
+    elif const_expr(3 <= how <= 5):
         for t in cutlass.range(2, unroll=1):
-            to, n = c, 0
-            if const_expr(how == 6):
-                to, n = cute.make_tensor(c.iterator, cute.make_layout(c.shape, stride=(4, 1))), t
-            one(mma, a, b, to, acc, (x, x), (t, n), True)
+            one(mma, a, b, c, acc, (x, x), (t, 0), True)
             if const_expr(how == 4):
                 arch.fence_acq_rel_gpu()
             if const_expr(how == 5):
@@ -162,10 +164,12 @@ def run_along(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, kernel: Constexpr,
     kernel(mma, a, b, c, how).launch(grid=(2, 1, 1), block=(32, 1, 1))
 
 @cute.jit
-def run(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr, several: Constexpr):
+def run(
+    a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, d: cute.Tensor, how: Constexpr, several: Constexpr
+):
     mma = cute.make_tiled_mma(warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, 16)))
     if const_expr(several is None):
-        scan(mma, a, b, c[None, None, 0], c[None, None, 1], how).launch(grid=(2, 1, 1), block=(32, 1, 1))
+        scan(mma, a, b, c[None, None, 0], d, how).launch(grid=(2, 1, 1), block=(32, 1, 1))
     elif const_expr(several):
         all_tiles(mma, a, b, c, how).launch(grid=(64, 1, 1), block=(32, 1, 1))
     else:
@@ -178,14 +182,15 @@ def compile(how, several, shape):
     b = make_fake_tensor(BFloat16, (n // 2 if how == 8 else n, 32), (32, 1), assumed_align=16)
     row, batch = (cute.sym_int64(divisibility=8) if l != 2 else n * one for one in (1, 64))
     c = make_fake_tensor(Float32, (m, n, l), (row, 1, batch), assumed_align=16)
-    cute.compile(run, a, b, c, how, several)
+    d = make_fake_tensor(Float32, (64, 16), (16, 1), assumed_align=16)
+    cute.compile(run, a, b, c, d, how, several)
 
 for how, several in ((0, False), (1, False), (2, False), (3, False), (0, True), (4, True)):
     compile(how, several, (64, 64, 2))
 for how, several in ((5, False), (6, False), (7, False), (8, False), (9, True)):
     compile(how, several, (64, 64 if how != 9 else 32, 2))
 compile(1, False, [cute.sym_int(divisibility=32) for _ in range(3)])
-for how in range(7):
+for how in range(8):
     compile(how, None, (64, 16, 2))
 for kernel, how in ((windows, 0), (windows, 1), (again, 0), (again, 1), (again, 2), (again, 3)):
     known = kernel is windows
@@ -215,7 +220,7 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
     found = traced.operands
     assert not traced.failures, traced.failures
     told = [[f"{x.code} {x.title}" for x in one.findings] for one in found]
-    scans = [[], ["LC602 rows of A are added to sums of other rows"], [], TOLD[3], [], [], []]
+    scans = [[], ["LC602 rows of A are added to sums of other rows"], [], TOLD[3], [], [], [], []]
     along = [[], ["LC603 a product pairs different k of A and B"], [TWICE], [], [], []]
     assert told == [*TOLD, *[[]] * 6, *scans, *along]
     assert [one.unchecked for one in found[:5]] == [()] * 5
@@ -229,9 +234,9 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
         True,
     ]
     running = [RUNNING in "".join(one.unchecked) for one in found]
-    assert running == [False] * 12 + [True] + [False] * 12
+    assert running == [False] * 12 + [True] + [False] * 13
     assert all(one.followed == one.products for one in found[15:])
-    assert found[21].findings[0].evidence["twice"] == [0, 127]
+    assert found[22].findings[0].evidence["twice"] == [0, 127]
     assert found[15].findings[0].evidence["over"] == [0, 8]
     assert found[15].findings[0].message.startswith("Two turns of a block store at C[0, 0]")
     assert found[14].followed == found[14].products == 1
