@@ -294,14 +294,17 @@ def _of(cluster: Cluster, first: bool, known: list[Watched] | None = None) -> It
     blocks = cluster.watch() if known is None else known
     needed = any(event.guess for block in blocks for event in block.events)
     instead = needed or any(block.stored for block in blocks)
-    given = followed(blocks, cluster.watch) if instead else None
-    if given is not None or needed:
-        yield Run(blocks if given is None else given, cluster, first, given is not None, only=True)
-        return
-    yield Run(blocks, cluster, first)
-    given = None if instead else followed(blocks, cluster.watch)
-    if given is not None:
-        yield Run(given, cluster, first, True)
-    elif any(block.guessed for block in blocks) and cluster.kernel.schedulers():
+    if not instead:
+        yield Run(blocks, cluster, first)
+    given = followed(blocks, cluster.watch)
+    if instead or given is not None:
+        only = needed or (instead and given is not None)
+        yield Run(blocks if given is None else given, cluster, first, given is not None, only=only)
+    if (
+        given is None
+        and not needed
+        and any(block.guessed for block in blocks)
+        and cluster.kernel.schedulers()
+    ):
         longer = replace(cluster, guessed=GUESSED_TURNS)
         yield Run(longer.watch(), longer, first)

@@ -104,11 +104,8 @@ def brought_twice(replay: Replay, stored: Arrived, names: Names) -> Iterator[Bre
     ops = list(replay.moves.numbers) if replay.moves is not None else []
     for (one, mine), (other, theirs) in combinations(brought.items(), 2):
         source = int(mine[0]) // GLOBAL_STEP
-        if (
-            int(mine[0]) < GLOBAL
-            or int(mine[-1]) // GLOBAL_STEP != source
-            or not np.array_equal(mine, theirs)
-        ):
+        of_one = int(mine[0]) >= GLOBAL and int(mine[-1]) // GLOBAL_STEP == source
+        if not of_one or not np.array_equal(mine, theirs):
             continue
         modes = {tensor.modes for tensor in names.known.get(source, ())}
         unused = next((n for n, known in spare.items() if n != source and known & modes), 0)

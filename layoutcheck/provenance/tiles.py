@@ -141,11 +141,6 @@ def _joined(group: list[Stores]) -> Stores:
     return Stores(at, rows, columns, np.concatenate(which), ops, groups)
 
 
-def _numbered(first: Stores, other: Stores) -> Array:
-    """The numbers that the statements of `other` have among those of the first; -1 for none of them."""
-    return np.array([first.ops.index(op) if op in first.ops else -1 for op in other.ops])
-
-
 def _twice(op: Operation, first: Stores, second: Stores, names: Names) -> Breach | None:
     """A row of A, from one k on, times a column of B that two blocks store by one statement at two places."""
     ids = [
@@ -201,11 +196,11 @@ def _over(op: Operation, first: Stores, second: Stores, every: list[Products], n
     read = target is None or any(int(first.at[0]) // GLOBAL_STEP in block.touched for block in blocks)
     if target is None or read or any("reduce" in store.name for store in (*first.ops, *second.ops)):
         return None
-    by_one = _numbered(first, first)[first.which[ours]] == _numbered(first, second)[second.which[theirs]]
+    which = np.array([first.ops.index(op) if op in first.ops else -1 for op in second.ops])[second.which]
+    by_one = first.which[ours] == which[theirs]
     ours, theirs = ours[by_one], theirs[by_one]
-    ids = np.unique(first.which[ours])
-    own, others = (np.isin(_numbered(first, x)[x.which], ids) for x in (first, second))
-    if not ours.size or min(own.sum(), others.sum()) > ours.size:
+    tiles = (np.isin(one, first.which[ours]).sum() for one in (first.which, which))
+    if not ours.size or min(tiles) > ours.size:
         return None  # tiles that overlap in part: by a pitch that is made up
     for letter, one, other in (("A", first.rows, second.rows), ("B", first.columns, second.columns)):
         both = names.along_one_mode(np.concatenate([one[ours], other[theirs]]))
@@ -214,10 +209,7 @@ def _over(op: Operation, first: Stores, second: Stores, every: list[Products], n
         for i in np.flatnonzero(both[: ours.size] != both[ours.size :])[:1].tolist():
             places = target.coordinates(first.at[ours[i : i + 1]])
             if places is not None:
-                facts = (
-                    ("at", _numbers(places[0])),
-                    ("over", (int(both[i]), int(both[ours.size + i]))),
-                )  # fmt: skip
+                facts = (("at", _numbers(places[0])), ("over", (int(both[i]), int(both[ours.size + i]))))
                 return Breach("place", op, letter, facts, first.ops[int(first.which[ours[i]])])
     return None
 
