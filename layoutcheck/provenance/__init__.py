@@ -37,7 +37,7 @@ from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.tell import meant, told, told_beyond, told_sums, told_unset
 from layoutcheck.provenance.tiles import Mode, no_more, place_tiles
-from layoutcheck.provenance.unset import Unset, padded_sums, sums_left, unset_values
+from layoutcheck.provenance.unset import Unset, odd_sums, unset_values
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -57,9 +57,7 @@ def check_products(
     report = _products_of(module, lowered, problem, seconds)
     known = not problem and (multiplies(module) or rearranges(module) or keeps_values(module))
     findings, left = _of_numbers(module, lowered, seconds) if known else ([], [])
-    return replace(
-        report, findings=(*report.findings, *findings), unchecked=(*report.unchecked, *left)
-    )  # fmt: skip
+    return replace(report, findings=(*report.findings, *findings), unchecked=(*report.unchecked, *left))
 
 
 def _of_numbers(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], list[str]]:
@@ -72,7 +70,7 @@ def _of_numbers(module: TracedModule, lowered: str, seconds: float) -> tuple[lis
         return [], [f"{_UNSET}: {_why(error, seconds)}"]
     unset, sums, lanes = (
         [_ended(partial(check, op, types, calls, Budget(seconds)), seconds) for op in every]
-        for check in (unset_values, padded_sums, sums_left)
+        for check in (unset_values, partial(odd_sums, left=False), partial(odd_sums, left=True))
     )
     left = [f"{_UNSET}: {why}" for one in unset for why in one.left]
     left += [f"{_SUMS}: {why}" for one in sums for why in one.left]

@@ -93,11 +93,10 @@ def computed(word: str, given: Sequence[Array], own: int) -> Array:
     with np.errstate(all="ignore"):
         if word == "fma":
             found = _fused(every, own)
+        elif word not in ("add", "max", "min"):
+            found = _made(word, every)
         else:
-            if word not in ("add", "max", "min"):
-                found = _made(word, every)
-            else:
-                found = reduce(lambda a, b: _Held(_met(word, (a, b), own)), every).bits
+            found = reduce(lambda a, b: _Held(_met(word, (a, b), own)), every).bits
     known: Array = np.logical_and.reduce([one.has(KNOWN) for one in every])
     return np.where(known, found, 0)
 

@@ -27,9 +27,7 @@ class TensorMemory:
         self.bare: dict[Operation, tuple[Operation, int, int]] = {}
         self.foreign: dict[Operation, tuple[int, int]] = {}
         self._loads: list[Operation] = []
-        self._unset = np.zeros(
-            references, np.int32
-        )  # of each reference: the load that found it so, from 1 on
+        self._unset = np.zeros(references, np.int32)  # of each reference: the load that found it so, from 1
 
     def load(self, deed: Deed, active: Mask) -> Array | None:
         """The labels that come into the registers of threads; None beyond the last column."""

@@ -105,18 +105,19 @@ def unset_values(
     return replace(found, found=(*found.found, *shared.found))
 
 
-def padded_sums(
-    kernel: Operation, types: dict[str, list[str]], calls: Sequence[Numbers | None], budget: Budget
+def odd_sums(
+    kernel: Operation,
+    types: dict[str, list[str]],
+    calls: Sequence[Numbers | None],
+    budget: Budget,
+    left: bool,
 ) -> Unset:
-    """Stores of sums in which what stands beyond a tensor's end counts. Raises OutOfTime."""
-    return _told(_Sums(Grid(kernel, types), Padded, budget), calls) if may_pad(kernel) else Unset()
+    """Stores of sums that count what stands beyond a tensor's end; or loads that a sum over lanes has `left`.
 
-
-def sums_left(
-    kernel: Operation, types: dict[str, list[str]], calls: Sequence[Numbers | None], budget: Budget
-) -> Unset:
-    """Loads whose elements a sum over lanes leaves out, whatever the extents are. Raises OutOfTime."""
-    return _told(_Sums(Grid(kernel, types), Reached, budget), calls) if may_leave(kernel) else Unset()
+    That is whatever the extents are. Raises OutOfTime.
+    """
+    follow, may = (Reached, may_leave) if left else (Padded, may_pad)
+    return _told(_Sums(Grid(kernel, types), follow, budget), calls) if may(kernel) else Unset()
 
 
 def _told(runs: _Runs, calls: Sequence[Numbers | None]) -> Unset:
