@@ -255,15 +255,10 @@ def _shared(letter: str, every: dict[str, Held | Unfit]) -> str:
             continue
         other = next(x for x in LETTERS if x != letter and name in NAMES[x])
         theirs = _order(every[other], NAMES[other].index(name)) if other in every else None
-        if theirs is None or not _agree(mine, theirs):
+        if theirs is None or (mine[: len(theirs)] != theirs[: len(mine)]).any():
             return ""
         partners.append(f"{other} has for {name} too")
     return " and ".join(partners)
-
-
-def _agree(one: Ints, other: Ints) -> bool:
-    n = min(len(one), len(other))
-    return bool((one[:n] == other[:n]).all())
 
 
 def _order(found: Held | Unfit, mode: int) -> Ints | None:

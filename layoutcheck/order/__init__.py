@@ -132,7 +132,8 @@ def _kernel(
         if any(one.within for one in kernel.meanings.values()) or _crowded(kernel, budget):
             replays.unchecked |= set(_never(kernel))
             shorter = _all_runs(kernel, module, replays, assumed)
-            _other_runs(kernel, calls if alone else tuple(map(_without_contents, calls)), replays)
+            bare = (None if call is None else replace(call, contents=()) for call in calls)
+            _other_runs(kernel, calls if alone else tuple(bare), replays)
             if not replays.problem:
                 _notes(kernel, replays, calls)
                 _left_over(kernel, replays, shorter)
@@ -243,10 +244,6 @@ def _other_runs(kernel: WatchedKernel, calls: Calls, replays: Replays) -> None:
             replays.take(run)
             _lanes(launched, replays, run.cluster.budget, run.cluster.first, launched is not kernel)
     replays.case = ""
-
-
-def _without_contents(call: Numbers | None) -> Numbers | None:
-    return None if call is None else replace(call, contents=())
 
 
 def _notes(kernel: WatchedKernel, replays: Replays, calls: Calls) -> None:

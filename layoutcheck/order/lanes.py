@@ -56,7 +56,8 @@ def lanes_apart(
     """
     together = {op: m for op in kernel.operation.walk() if (m := _together(op)) is not None}
     matrices = {op: m for op, m in kernel.meanings.items() if m.kind in _MATRIX and not m.more}
-    if not any(map(_under_condition, (*together, *matrices))):
+    around = {op.parent_operation for op in (*together, *matrices)}
+    if all(one is None or one.name in KERNELS for one in around):  # no branch and no loop
         return []
     waits = {op: m for op, m in kernel.meanings.items() if m.kind in _WAITS and not m.more}
     block = replace(kernel, meanings={**waits, **together}).watch(index, budget=budget)
@@ -84,12 +85,6 @@ def _together(op: Operation) -> Meaning | None:
     operands = [op.operands[kind == "redux"], *(op.operands[2:4] if kind == "shuffle" else ())]
     name = op.name.removeprefix("nvvm.") + "".join(f" {v}" for k, v in op.attributes.items() if k == "kind")
     return Meaning(kind, operands, facts={"name": name}, site=tag(op), op=op)
-
-
-def _under_condition(op: Operation) -> bool:
-    """Whether a branch or a loop stands around it."""
-    around = op.parent_operation
-    return around is not None and around.name not in KERNELS
 
 
 def _there(block: Watched, warp: int) -> int:

@@ -300,14 +300,12 @@ class Likeness(NamedTuple):
         """Whether nothing more can be wrong than in another run, if all its loads bring what was stored."""
         if self.form != other.form or other.cut not in ("", self.cut) or len(self.words) != len(other.words):
             return False
-        (places, was), (_, now) = (_words_at(one.words) for one in (other, self))
+        (places, was), (_, now) = (
+            np.frombuffer(one.words, np.int64).reshape(-1, 2).T for one in (other, self)
+        )
         order = np.lexsort((was, places))  # what was equal at one place still is
         same = (np.diff(places[order]) == 0) & (np.diff(was[order]) == 0)
         return not (same & (np.diff(now[order]) != 0)).any()
-
-
-def _words_at(words: bytes) -> Any:
-    return np.frombuffer(words, np.int64).reshape(-1, 2).T
 
 
 def likeness(blocks: list[Watched]) -> Likeness:

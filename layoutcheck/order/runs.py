@@ -211,8 +211,9 @@ def _shorter(usual: Cluster, blocks: list[Watched]) -> list[Run]:
     for each, whole in tried:
         with contextlib.suppress(*SURPRISES, ArithmeticError):
             less = _changed(filter(None, (_begun(usual, numbers) for numbers in each)), many)
-            fitting = ((*one, whole) for one in less if _fits(one[0].blocks, many))
-            found += itertools.islice(fitting, 1)
+            fitting = ((*one, whole) for one in less if _events(one[0].blocks) < min(many, TOO_MANY))
+            again = (one for one in fitting if trips(one[0].blocks) > 1)  # in a loop of loads
+            found += itertools.islice(again, 1)
     if not found:
         return []
     first, others, whole = max(found, key=lambda one: trips(one[0].blocks))
@@ -243,11 +244,6 @@ def _begun(usual: Cluster, numbers: tuple[Extent, int]) -> tuple[Run, Iterator[R
         return None
     each = _of(replace(usual, kernel=fewer), True)
     return next(each), each
-
-
-def _fits(blocks: list[Watched], many: int) -> bool:
-    """Whether a run does less than `many` things, and not too many, in a loop of loads that turns again."""
-    return trips(blocks) > 1 and _events(blocks) < min(many, TOO_MANY)
 
 
 def _events(blocks: list[Watched]) -> int:

@@ -41,7 +41,7 @@ def carry(op: Operation, combine: Combine | None = None, every: bool = False) ->
     """
     kinds = [parse_type(v.type) for v in op.operands]
     made = [parse_type(v.type) for v in op.results]
-    if any(_below_a_byte(kind) for kind in made):
+    if any(kind.kind == "vector" and kind.parts[0].bits < 8 for kind in made):
         return lambda given: _unknown(given, made)
     name = op.name
     if is_masked(op):
@@ -92,11 +92,6 @@ def is_lanewise(op: Operation) -> bool:
 def multiplies(op: Operation) -> bool:
     """Whether an operation multiplies its first two operands, element by element."""
     return _TIMES.search(op.name + op.attributes.get("asm_string", "")) is not None
-
-
-def _below_a_byte(kind: Type) -> bool:
-    part = kind.parts[0] if kind.kind == "vector" else kind
-    return kind.kind == "vector" and part.bits < 8
 
 
 def _opaque(made: list[Type]) -> list[Array]:

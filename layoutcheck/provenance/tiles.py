@@ -101,8 +101,8 @@ def place_groups(products: Products, names: Names) -> Iterator[Breach]:
         pairs = [("groups", first, second) for second in others]
         if not ordering(op):  # another block may take each tile before the next comes
             kept = {pair for other in every if other is not stores for pair in other.pairs()}
-            turns = [("turns", *_in_turns(part)) for part in parts]
-            pairs += [one for one in turns if not kept.issuperset(one[1].pairs())]
+            turns = map(_in_turns, parts)
+            pairs += [("turns", *one) for one in turns if not kept.issuperset(one[0].pairs())]
         for what, one, other in pairs:
             breach = _twice(op, one, other, names) if what == "groups" else None
             breach = breach or _over(op, one, other, [products], names)
