@@ -18,9 +18,9 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.skipped import Statement, leaves, skippable, stays_in_block
-from layoutcheck.patching.state import BAD, Edited, Place, State, instead, size_of
+from layoutcheck.patching.state import BAD, Edited, Place, State, instead
 from layoutcheck.patching.tiles import retested, turned
-from layoutcheck.sources.traced import KernelFinding, Trace
+from layoutcheck.sources.traced import NOTHING, KernelFinding, Trace
 from layoutcheck.syntax import spans
 
 VERDICT = "in bounds"
@@ -50,12 +50,13 @@ def leaving(trace: Trace) -> set[Place]:
 class Way(NamedTuple):
     """An edit, what it does in words, and the same edit with a condition that always holds.
 
-    None for one that takes nothing away: other comparisons, or coordinates in another order.
+    None for one that takes nothing away: other comparisons, or other coordinates (`moves`).
     """
 
     title: str
     edits: Candidate
     bare: Candidate | None
+    moves: bool = False
 
 
 def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterator[Way]:
@@ -72,8 +73,8 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
         asked.setdefault(at.source.text_of(access), (access, made))
     every = sorted(asked.values(), key=lambda one: at.source.span_of(one[0]))
     inside = [
-        (_within(*counts), size_of(run))
-        for one in trace.elements for file, at, (run, *counts) in one.inside if (file, at) == (path, line)
+        (counts.most, run.objects[-1][-1] if run.objects else 0)
+        for one in trace.elements for file, at, (run, counts) in one.inside if (file, at) == (path, line)
     ]  # fmt: skip
     shifted = "shifted" in finding.evidence
     partly = any(count != size for count, size in inside)  # of which a tail leaves nothing out
@@ -82,7 +83,7 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
         yield Way(title, edits, None)
     for access, _ in every if shifted or partly else ():
         for title, edits in turned(program, Site(path, access, at.scope), shifted):
-            yield Way(title, edits, None)
+            yield Way(title, edits, None, moves=True)
     if shifted:
         return
     lines = [line, *(one.lines[0][1] for one in findings(trace) if one.lines[0][0] == path)]
@@ -164,15 +165,11 @@ def unturned(edited: Edited, finding: KernelFinding, more: bool) -> str:
     """
     place = finding.lines[0]
     before, after = edited.before.inside({place}), edited.after.inside(set(edited.places(place)))
-    counts = [(_within(*before[run]), _within(*after.get(run, (0, 0)))) for run in before]
+    counts = [(before[run].most, after.get(run, NOTHING).most) for run in before]
     if any(now < was for was, now in counts):
         return "fewer elements of the tensor would be accessed"
     enough = any(now > was for was, now in counts) if more else any(now for _, now in counts)
     return "" if enough else "no more elements of the tensor would be accessed"
-
-
-def _within(bytes_: int, apart: int) -> int:
-    return bytes_ if apart < 0 else apart
 
 
 def unkept(edited: Edited, bare: Callable[[], State], finding: KernelFinding, edits: Candidate) -> str:
@@ -186,11 +183,11 @@ def unkept(edited: Edited, bare: Callable[[], State], finding: KernelFinding, ed
     lines = {(block.path, line) for line in range(first, last + 1)}
     there = {one for line in lines for one in edited.places(line)}
     moved = edited.after.inside(there)
-    if moved and not any(map(any, moved.values())):
+    if moved and not any(counts.bytes or counts.most for counts in moved.values()):
         return "nothing of the tensor would be accessed: its coordinates or a condition may be wrong"
     if why := edited.after.unwritten(there):
         return why
-    if any(run.startswith("0 ") and " none " in run for run in edited.before.inside(lines)):
+    if any(counts.none and not run.extent for run, counts in edited.before.inside(lines).items()):
         return "a part of it is outside in every block that was evaluated: its coordinates may be wrong"
     if not edited.keeps(lines, there, edited.before):
         return ""

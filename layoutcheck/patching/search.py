@@ -48,6 +48,7 @@ class Proven:
 
     edited: Edited
     repair: Repair
+    edits: Candidate = ()
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,7 @@ class Search:
         """The edit with what confirmed it; None and the reason where its copies move wrong bits."""
         made = _repair(edited, one, by.title, by.edits)
         if self.confirm is None:
-            return Proven(edited, made), ""
+            return Proven(edited, made, by.edits), ""
         places = {there for place in edited.repaired() for there in edited.there(place)}
         copies = [
             (short(place_of(each)), each.first.copy)
@@ -232,7 +233,8 @@ class Search:
                 return None, f"{result.name} moved wrong bits: {result.fault or result.first}"
         unrun = "; ".join(dict.fromkeys(f"{r.name}: {r.note}" for r in told if r.ran == "nothing"))
         ran = () if unrun else tuple(dict.fromkeys(result.ran for result in told))
-        return Proven(edited, replace(made, confirmed_by=(*made.confirmed_by, *ran), unrun=unrun)), ""
+        made = replace(made, confirmed_by=(*made.confirmed_by, *ran), unrun=unrun)
+        return Proven(edited, made, by.edits), ""
 
     def trace(self, texts: dict[str, str]) -> Trace:
         """The project traced with other texts."""

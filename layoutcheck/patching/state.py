@@ -23,12 +23,14 @@ from layoutcheck.fixes import cycles
 from layoutcheck.judge import judge_traced
 from layoutcheck.patching.repaired import lines
 from layoutcheck.sources.traced import (
+    NOTHING,
     Distinct,
+    Evaluated,
+    Inside,
     KernelFinding,
     OperandReport,
     OrderReport,
     Trace,
-    added,
     distinct,
 )
 
@@ -42,11 +44,6 @@ _HALF_MORE = 1.5  # a copy that takes so many times the cycles is worse
 def place_of(one: Distinct) -> Place:
     """File and line."""
     return one.first.where.file, one.first.where.line
-
-
-def size_of(run: str) -> int:
-    """The bytes of the tensor that a run of `TracedCopy.inside` names last; 0 for none."""
-    return int(run.rpartition(":")[2]) if ":" in run else 0
 
 
 def instead(before: Iterable[KernelFinding], after: Iterable[KernelFinding]) -> str:
@@ -71,14 +68,14 @@ class State:
         """The copies that leave their tensors for extents that the caller may give."""
         return [(one, r) for one, r in self.reports if r is not None and one.first.has_tail]
 
-    def inside(self, places: Container[Place] | None = None) -> dict[str, tuple[int, int]]:
+    def inside(self, places: Container[Place] | None = None) -> dict[Evaluated, Inside]:
         """What some places, or all, move inside of their tensors, as `TracedCopy.inside` has it."""
         copies = (((one.where.file, one.where.line), one.inside) for one in self.trace.copies)
         accesses = (((file, line), (move,)) for one in self.trace.elements for file, line, move in one.inside)
-        found: dict[str, tuple[int, int]] = {}
+        found: dict[Evaluated, Inside] = {}
         for place, moves in (*copies, *accesses):
-            for run, bytes_, apart in moves if places is None or place in places else ():
-                found[run] = added(found.get(run, (0, 0)), (bytes_, apart))
+            for run, counts in moves if places is None or place in places else ():
+                found[run] = found.get(run, NOTHING).and_of(counts)
         return found
 
     def unwritten(self, places: Container[Place]) -> str:
@@ -87,11 +84,10 @@ class State:
         That is known of a launch of which all blocks were evaluated.
         """
         every = self.inside()
-        for *run, there in (run.split() for run in self.inside(places)):
-            if run[:1] + run[2:] == ["0", "all"] and there.startswith("1:"):
-                same = (counts for key, counts in every.items() if key.split()[-1] == there)
-                written = sum(bytes_ if apart < 0 else apart for bytes_, apart in same)
-                if written < (size := size_of(there)):
+        for run in self.inside(places):
+            if run.whole and not run.extent and [side for side, *_ in run.objects] == [1]:
+                written = sum(n.most for other, n in every.items() if other.objects[-1:] == run.objects)
+                if written < (size := run.objects[0][-1]):
                     return f"only {written:,} of {size:,} B would be written: coordinates may be wrong"
         return ""
 
@@ -198,9 +194,8 @@ class Edited:
             return "which elements it moves is not known"
         for run in runs:
             old, new = before[run], after[run]
-            known = -1 not in (old[1], new[1])
-            whole = run.split()[0] == runs[0].split()[0]
-            if (known and old[1] != new[1]) or (not known and whole and old[0] != new[0]):
+            known, whole = -1 not in (old.within, new.within), run.extent == runs[0].extent
+            if old.within != new.within if known else whole and old.bytes != new.bytes:
                 return "elements inside of the tensor would not be moved"
         return ""
 

@@ -80,19 +80,18 @@ def bounded(
 
     def objection(edited: Edited, edits: Candidate) -> str:
         why = edited.failed() or guards.objection(edited, finding) or edited.objection() or _harmed(edited)
-        title, _, bare = ways[edits]
+        _, _, bare, moves = ways[edits]
         if why or held or bare is None:
-            return why or ("" if held else guards.unturned(edited, finding, title.startswith("coordinates")))
+            return why or ("" if held else guards.unturned(edited, finding, moves))
         return guards.unkept(edited, lambda: State(search.trace(apply(texts, bare))), finding, edits)
 
     def repaired(edited: Edited) -> _Done:
         return _Done(where, guards.VERDICT, tuple(one.places[0].where for one in guards.repaired(edited)))
 
-    titled = [(way.title, way.edits) for way in ways.values()]
-    made, why = _first(search, state, texts, titled, MOST_TRIES, objection, repaired)
-    if made is not None and made.repair.title.startswith("coordinates"):  # is another one as good?
-        behind = titled[[title for title, _ in titled].index(made.repair.title) + 1 :]
-        rest = [one for one in behind if one[0].startswith("coordinates")]
+    made, why = _first(search, state, texts, ways.values(), MOST_TRIES, objection, repaired)
+    if made is not None and ways[made.edits].moves:  # is another one as good?
+        rest = [way for way in ways.values() if way.moves]
+        rest = rest[rest.index(ways[made.edits]) + 1 :]
         other, _ = _first(search, state, texts, rest, MOST_TRIES, objection, repaired)
         if other is not None:
             made, why = None, f"it is not known which is meant: {made.repair.title}; or {other.repair.title}"
@@ -166,7 +165,7 @@ def _first(
     search: Search,
     state: State,
     texts: dict[str, str],
-    ways: Iterable[tuple[str, Candidate]],
+    ways: Iterable[tuple[str, Candidate] | guards.Way],
     most: int,
     objection: Callable[[Edited, Candidate], str],
     repaired: Callable[[Edited], _Done],
@@ -174,7 +173,7 @@ def _first(
     """The first edit that nothing is said against; else what is said. `repaired` is what it did."""
     refused: list[str] = []
     tried: set[tuple[str, ...]] = {tuple(texts.values())}
-    for title, edits in ways:
+    for title, edits, *_ in ways:
         if not search.may(edits):
             continue
         changed = apply(texts, edits)
@@ -194,7 +193,7 @@ def _first(
 def _proven(edited: Edited, title: str, edits: Candidate, done: _Done) -> Proven:
     places = lines_of(edited.texts, edits)
     where = done.where or places[0]
-    return Proven(edited, Repair(where, f"{title}{done.note}", done.verdict, done.places, places))
+    return Proven(edited, Repair(where, f"{title}{done.note}", done.verdict, done.places, places), edits)
 
 
 def failures(state: State) -> list[TraceFailure]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
@@ -44,9 +44,38 @@ def in_lines(frames: Iterable[Frame]) -> str:
     return f" ({', '.join(lines[:_MOST_LINES])}{more})" if lines else ""
 
 
-def added(was: tuple[int, int], more: tuple[int, int]) -> tuple[int, int]:
-    """What stays in its tensors of two operations: bytes, bytes within their modes (-1: not known)."""
-    return was[0] + more[0], -1 if -1 in (was[1], more[1]) else was[1] + more[1]
+class Evaluated(NamedTuple):
+    """The blocks that were evaluated of an operation; equal in two traces if the blocks are (a digest).
+
+    `extent` is that of dynamic modes, 0 where all are static; `whole` says that these are all blocks of the
+    launch. `objects` are the tensors that it accesses: side (1 is written), number, bytes.
+    """
+
+    extent: int
+    blocks: int
+    whole: bool = False
+    objects: tuple[tuple[int, int, int], ...] = ()
+
+
+class Inside(NamedTuple):
+    """What stays in its tensors: bytes, bytes within modes (-1: not known), if one operation has `none`."""
+
+    bytes: int
+    within: int
+    none: bool = False
+
+    @property
+    def most(self) -> int:
+        """The bytes within the modes, where these are known, else those in the memory."""
+        return self.bytes if self.within < 0 else self.within
+
+    def and_of(self, more: Inside) -> Inside:
+        """That of two operations."""
+        within = -1 if -1 in (self.within, more.within) else self.within + more.within
+        return Inside(self.bytes + more.bytes, within, self.none or more.none)
+
+
+NOTHING = Inside(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +183,8 @@ class TracedCopy:
     `uncompiled` whether its kernel is one that the compiler refuses
     `bounded_if` what the caller has to keep so that it stays in its tensors in global memory; "" for nothing
     `unbounded`  why it was not checked that it stays in them; "" where it was, or where it has none
-    `inside`     what of its accesses stays in their tensors in global memory: the name of the blocks that
-                 were evaluated (the same in two traces if the blocks are), bytes, bytes within the modes
-                 (-1: not known); first with whole tiles for dynamic extents
+    `inside`     what of its accesses stays in their tensors in global memory, by the blocks that were
+                 evaluated; first with whole tiles for dynamic extents
     `box_align`  bytes, up to 128, that the boxes of a TMA copy are aligned to in shared memory, a copy there
                  whose type promises less than it needs, or a bulk copy in global memory, by the addresses of
                  the lowering; 0 where they are not known
@@ -179,7 +207,7 @@ class TracedCopy:
     shifted: tuple[str, ...] = ()
     unbounded: str = field(default="", compare=False)
     bounded_if: str = field(default="", compare=False)
-    inside: tuple[tuple[str, int, int], ...] = field(default=(), compare=False)
+    inside: tuple[tuple[Evaluated, Inside], ...] = field(default=(), compare=False)
     box_align: int = 0
     partitioned: Partitioned | None = field(default=None, compare=False, repr=False)
 
@@ -288,7 +316,7 @@ class ElementReport:
     unchecked: tuple[tuple[str, int], ...] = ()
     verdicts: tuple[tuple[str, int], ...] = ()
     lines: tuple[tuple[str, int], ...] = ()
-    inside: tuple[tuple[str, int, tuple[str, int, int]], ...] = ()
+    inside: tuple[tuple[str, int, tuple[Evaluated, Inside]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,15 @@ from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.state import Edited, State
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import ElementReport, Frame, KernelFinding, KernelPlace, Trace
+from layoutcheck.sources.traced import (
+    ElementReport,
+    Evaluated,
+    Frame,
+    Inside,
+    KernelFinding,
+    KernelPlace,
+    Trace,
+)
 from layoutcheck.sources.traced_module import TracedModule
 from layoutcheck.tracing import Script, repaired
 from tests.patching.broken import HEAD
@@ -33,18 +41,22 @@ def kernel(a: cute.Tensor, c: cute.Tensor):
 """
 
 
+READ = Evaluated(0, 0x1A, True, ((0, 1, 64),))
+WRITTEN = READ._replace(objects=((1, 1, 64),))
+OTHER = Evaluated(0, 0x2B)
+
+
 def found(line: int, what: str = "reads", code: str = "LC204", file: str = "k.py") -> KernelFinding:
     place = KernelPlace(what, Frame(file, line))
     return KernelFinding(code, "wrong", "leaves", "leaves", (place,), {"tensor_bytes": 8})
 
 
 def seen(
-    *told: KernelFinding, inside: int = 64, known: int = 2, run: str = "0 1a all 0:1:64", line: int = 4
-) -> Trace:
-    report = ElementReport(
-        "kernel", "sm_90a", told, "", 2, known, inside=(("k.py", line, (run, inside, inside)),)
-    )
-    return Trace(elements=(report,))
+    *told: KernelFinding, inside: int = 64, known: int = 2, run: Evaluated = READ, line: int = 4,
+    none: bool = False,
+) -> Trace:  # fmt: skip
+    moves = ("k.py", line, (run, Inside(inside, inside, none)))
+    return Trace(elements=(ElementReport("kernel", "sm_90a", told, "", 2, known, inside=(moves,)),))
 
 
 def edits(text: str, *told: KernelFinding) -> list[str]:
@@ -276,7 +288,7 @@ def test_an_edit_stays_if_all_that_is_inside_moves() -> None:
         (seen(found(9, code="LC301"), line=5), "LC301 is found instead"),
         (seen(known=1, line=5), "fewer accesses are known"),
         (seen(inside=60, line=5), "elements inside of the tensor would not be moved"),
-        (seen(run="0 2b", line=5), "which elements it moves is not known"),
+        (seen(run=OTHER, line=5), "which elements it moves is not known"),
         (Trace(), "which elements it moves is not known"),
     ],
 )
@@ -286,25 +298,28 @@ def test_an_edit_that_is_not_proven_is_refused(after: Trace, reason: str) -> Non
 
 def test_what_is_compared_with_has_to_leave_the_tensor_still() -> None:
     """Else the condition that always holds changed what was evaluated. It is asked if the program differs."""
-    other = {"run": "0 3c all 0:1:64"}
+    other = {"run": READ._replace(blocks=3)}
     assert tried(seen(line=5), seen(line=5), **other) == "LC204 is not found of what it takes away"
     assert tried(seen(line=5), **other) == tried(seen(line=5), seen(line=5)) == ""
 
 
 NOTHING = "nothing of the tensor would be accessed: its coordinates or a condition may be wrong"
 OUTSIDE = "a part of it is outside in every block that was evaluated: its coordinates may be wrong"
+SOME = WRITTEN._replace(whole=False)
 HIDDEN = "only 40 of 64 B would be written: coordinates may be wrong"
 
 
 @pytest.mark.parametrize(
-    ("inside", "run", "why"),
-    [(0, "0 1a some 1:1:64", NOTHING),
-     (64, "0 none 1a some 1:1:64", OUTSIDE),
-     (40, "0 1a all 1:1:64", HIDDEN), (40, "0 1a some 1:1:64", ""), (40, "8 1a all 1:1:64", "")],
+    ("inside", "none", "run", "why"),
+    [(0, True, SOME, NOTHING), (64, True, SOME, OUTSIDE), (64, True, SOME._replace(extent=8), ""),
+     (40, False, WRITTEN, HIDDEN), (40, False, SOME, ""), (40, False, WRITTEN._replace(extent=8), ""),
+     (40, False, WRITTEN._replace(objects=((0, 2, 80), (1, 1, 64))), "")],
 )  # fmt: skip
-def test_a_condition_does_not_hide_that_coordinates_are_wrong(inside: int, run: str, why: str) -> None:
+def test_a_condition_does_not_hide_that_coordinates_are_wrong(
+    inside: int, none: bool, run: Evaluated, why: str
+) -> None:
     """Of a tensor that a launch is seen to write only in part; of blocks that are not all, nobody knows."""
-    assert tried(seen(inside=inside, run=run, line=5), inside=inside, run=run) == why
+    assert tried(seen(inside=inside, run=run, none=none, line=5), inside=inside, run=run, none=none) == why
 
 
 def test_comparisons_are_tried_before_conditions() -> None:
@@ -324,7 +339,7 @@ def test_comparisons_are_tried_before_conditions() -> None:
 def test_coordinates_are_swapped_where_that_brings_more_inside() -> None:
     """In the place of an `if`, which would leave the rest of the tensor away: not for a tail."""
     text = ADD.replace("a[i]", "a[j, i]")
-    whole, part = replace(found(4), evidence={"tensor_bytes": 128}), "0 1a all 0:1:128"
+    whole, part = replace(found(4), evidence={"tensor_bytes": 128}), READ._replace(objects=((0, 1, 128),))
     [way, *others] = ways({"k.py": text}, whole, seen(whole, run=part))
     assert apply({"k.py": text}, way.edits)["k.py"] == text.replace("a[j, i]", "a[i, j]")
     assert way.bare is None and others and all(one.bare is not None for one in others)
@@ -335,7 +350,7 @@ def test_coordinates_are_swapped_where_that_brings_more_inside() -> None:
     assert apply(one, way_.edits)["k.py"] == text.replace("a[j, i]", "a[i]")
     more = "no more elements of the tensor would be accessed"
     less = "fewer elements of the tensor would be accessed"
-    for after, why in ((seen(inside=128), ""), (seen(), more), (seen(run="0 2b"), less), (Trace(), less)):
+    for after, why in ((seen(inside=128), ""), (seen(), more), (seen(run=OTHER), less), (Trace(), less)):
         changed = apply({"k.py": text}, way.edits)
         edited = Edited({"k.py": text}, State(seen(whole)), changed, State(after))
         assert unturned(edited, whole, more=True) == why and unturned(

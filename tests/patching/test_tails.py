@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import pytest
 
@@ -25,7 +25,9 @@ from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import (
     Addresses,
     Distinct,
+    Evaluated,
     Frame,
+    Inside,
     LoweredFault,
     Trace,
     TracedCopy,
@@ -169,8 +171,12 @@ def test_tensors_that_a_comprehension_cuts_are_followed() -> None:
 # ---- the proof, with traces made up ----
 
 
-def seen(path: Path, *inside: tuple[str, int, int], leaves: bool = False, bounded_if: str = "") -> TracedCopy:
+Move: TypeAlias = "tuple[Evaluated, int, int]"
+
+
+def seen(path: Path, *moves: Move, leaves: bool = False, bounded_if: str = "") -> TracedCopy:
     fault = LoweredFault("beyond", "src", "ld.global", "gmem", 0, 51456, 16, 51200, "(1,1,0)")
+    inside = tuple((run, Inside(*counts)) for run, *counts in moves)
     one = TracedCopy(COPY, "", Frame(str(path), 2), (), "kernel", "sm_90a", inside=inside)
     return replace(one, addresses=Addresses(128, (), (fault,)) if leaves else None, bounded_if=bounded_if)
 
@@ -191,7 +197,7 @@ def tried(folder: Path, before: TracedCopy, after: TracedCopy, by: str | None = 
     return repair(str(path), Trace((before,)), retrace, by=by)
 
 
-ALL, TAIL = "0 1a", "1028 2b"
+ALL, TAIL = Evaluated(0, 0x1A), Evaluated(1028, 0x2B)
 WRONG = "elements inside of the tensor would not be moved"
 
 
@@ -202,7 +208,7 @@ WRONG = "elements inside of the tensor would not be moved"
         ([(ALL, 4096, 2048)], [(ALL, 2048, 2048)], ""),  # the others were of the next rows
         ([(ALL, 4096, 4096)], [(ALL, 2048, 2048)], WRONG),
         ([(ALL, 4096, -1)], [(ALL, 2048, -1)], WRONG),
-        ([(ALL, 4096, 4096)], [("0 other blocks", 4096, 4096)], "which elements it moves is not known"),
+        ([(ALL, 4096, 4096)], [(Evaluated(0, 0x3C), 4096, 4096)], "which elements it moves is not known"),
         ([(ALL, 4096, -1), (TAIL, 9, 8)], [(ALL, 4096, 4096), (TAIL, 8, 8)], ""),
         ([(ALL, 4096, -1), (TAIL, 9, 9)], [(ALL, 4096, 4096), (TAIL, 8, 8)], WRONG),  # a tail is left out
         ([(ALL, 4096, -1), (TAIL, 9, -1)], [(ALL, 4096, 4096), (TAIL, 8, 8)], ""),  # of tails it is not known
@@ -210,7 +216,7 @@ WRONG = "elements inside of the tensor would not be moved"
     ],
 )
 def test_a_predicate_stays_if_all_that_is_inside_moves(
-    tmp_path: Path, before: list[tuple[str, int, int]], after: list[tuple[str, int, int]], reason: str
+    tmp_path: Path, before: list[Move], after: list[Move], reason: str
 ) -> None:
     path = tmp_path / "kernel.py"
     found = tried(tmp_path, seen(path, *before, leaves=True), seen(path, *after))
@@ -236,7 +242,7 @@ def test_what_rests_on_the_caller_is_guarded_by_name_alone(tmp_path: Path) -> No
 
 def test_as_many_bytes_are_those_of_the_same_blocks() -> None:
     state = State(Trace((seen(Path("k.py"), (ALL, 8, 8), (TAIL, 4, 4)), seen(Path("k.py"), (ALL, 8, -1)))))
-    assert state.inside([("k.py", 2)]) == {ALL: (16, -1), TAIL: (4, 4)}
+    assert state.inside([("k.py", 2)]) == {ALL: Inside(16, -1), TAIL: Inside(4, 4)}
     assert Edited({}, state, {}, state).keeps([("k.py", 2)], [("k.py", 2)], state) == ""
 
 

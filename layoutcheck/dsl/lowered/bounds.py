@@ -155,7 +155,7 @@ def _with_any_extents(kernel: Kernel, widest_bytes: int) -> Bounds:
         if isinstance(one, str):
             found.unchecked[tag] = one
             continue
-        found.inside[tag] = {one.named: (one.inside, one.within)}
+        found.inside[tag] = {one.run: one.stays}
         if one.sure:
             found.faults[tag] = one.faults
         elif one.faults:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from layoutcheck.sources.traced import KEPT, SMALLER, TOO_MANY, LoweredFault
+from layoutcheck.sources.traced import KEPT, SMALLER, TOO_MANY, Evaluated, Inside, LoweredFault
 
 REPAIR = "a pitch of cute.sym_int64, or coordinates of cutlass.Int64, lift the limit"
 
@@ -37,7 +37,7 @@ class Bounds:
     others: dict[str, tuple[int, int]] = field(default_factory=dict)
     unwritten: dict[str, tuple[int, int]] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
-    inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    inside: dict[str, dict[Evaluated, Inside]] = field(default_factory=dict)
 
 
 def conditions(found: Bounds) -> dict[str, str]:

@@ -29,13 +29,15 @@ from layoutcheck.rules import rule
 from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.printed import COPIES
 from layoutcheck.sources.traced import (
+    NOTHING,
     ON_THE_CALLER,
     Addresses,
     ElementReport,
+    Evaluated,
     Frame,
+    Inside,
     KernelFinding,
     KernelPlace,
-    added,
     in_lines,
 )
 from layoutcheck.sources.traced_module import TracedModule
@@ -94,7 +96,7 @@ class _Elements:
         self.found: dict[object, KernelFinding] = {}
         self.verdicts: Counter[str] = Counter()
         self.lines: dict[tuple[str, int], None] = {}
-        self.inside: dict[tuple[str, int, str], tuple[int, int]] = {}
+        self.inside: dict[tuple[str, int, Evaluated], Inside] = {}
 
     def leave(self, why: str, tag: str) -> None:
         """An access that is not checked."""
@@ -139,7 +141,7 @@ class _Elements:
                 self.lines[frame.file, frame.line] = None
                 for run, counts in self.beyond.inside.get(tag, {}).items():
                     at = frame.file, frame.line, run
-                    self.inside[at] = added(self.inside.get(at, (0, 0)), counts)
+                    self.inside[at] = self.inside.get(at, NOTHING).and_of(counts)
             threads, faults = self.beyond.faults.get(tag, (0, []))
             if op.kind not in KNOWN and not faults:
                 self.unchecked[op.reasons[-1] if op.reasons else "its addresses are not known"] += 1
@@ -164,7 +166,7 @@ class _Elements:
         return ElementReport(
             self.module.kernel, self.module.arch, tuple(self.found.values()), "", self.seen, self.known,
             tuple(sorted(unchecked)), tuple(sorted(self.verdicts.items())), tuple(self.lines),
-            tuple((file, line, (run, *n)) for (file, line, run), n in self.inside.items()),
+            tuple((file, line, (run, n)) for (file, line, run), n in self.inside.items()),
         )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ class Tried:
                     continue
                 if one.strays:
                     strays.setdefault(tag, one.strays)
-                found.inside[tag][one.run] = one.inside, one.within
+                found.inside[tag][one.run] = one.stays
                 if one.faults and tag not in found.unchecked:
                     tails.setdefault(tag, one.faults[0])
         left = set(tails)

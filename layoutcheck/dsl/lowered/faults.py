@@ -31,7 +31,7 @@ from layoutcheck.dsl.lowered.views import SharedViews
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.sectors import sectors
 from layoutcheck.rules.lc302_uncoalesced import scattered
-from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
+from layoutcheck.sources.traced import Addresses, Evaluated, Inside, LoweredFault, LoweredSide
 
 SURE = ("static", "arguments")
 KNOWN = (*SURE, "uniform")
@@ -210,7 +210,7 @@ class Outside:
     faults: dict[str, tuple[int, list[LoweredFault]]] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)
     conditions: dict[str, str] = field(default_factory=dict)
-    inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    inside: dict[str, dict[Evaluated, Inside]] = field(default_factory=dict)
 
 
 def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None] = ()) -> Outside:

@@ -16,7 +16,7 @@ from layoutcheck.dsl.lowered.lowered_op import global_parts
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.dsl.lowered.values import for_all
-from layoutcheck.sources.traced import LoweredFault
+from layoutcheck.sources.traced import Evaluated, Inside, LoweredFault
 
 LOADED = "addresses or predicates known at run time"
 NOT_MET = "no evaluated block reaches it"
@@ -37,7 +37,7 @@ class Judged:
 
     faults: list[LoweredFault]
     sure: bool
-    run: str = ""
+    run: Evaluated
     inside: int = 0
     within: int = -1
     left: dict[int, int] = field(default_factory=dict)
@@ -47,10 +47,10 @@ class Judged:
     begins: set[int] = field(default_factory=set)
 
     @property
-    def named(self) -> str:
-        """`run`, with "none" if nothing of the operation is inside."""
-        inside = self.inside if self.within < 0 else self.within
-        return self.run if inside else self.run.replace(" ", " none ", 1)
+    def stays(self) -> Inside:
+        """What of the operation is inside."""
+        found = Inside(self.inside, self.within)
+        return found._replace(none=not found.most)
 
 
 def judge_all(
@@ -70,9 +70,9 @@ def judge_all(
 def _judge(
     blocks: Blocks, accesses: Collection[Recorded], extent: int | None, widest_bytes: int
 ) -> Judged | str:
-    run = f"{extent or 0} {crc32(repr(blocks.at).encode()):x} {'all' if blocks.whole else 'some'}"
+    run = Evaluated(extent or 0, crc32(repr(blocks.at).encode()), blocks.whole)
     found = Judged([], blocks.rests == "static", run)
-    objects = dict[str, None]()
+    objects = dict[tuple[int, int, int], None]()
     reached = [access for access in accesses if access.reached]
     if not reached and not blocks.whole:
         return NOT_MET
@@ -83,7 +83,7 @@ def _judge(
             size, sure = _bound(blocks, access, side)
             if isinstance(size, str):
                 return size
-            objects[f"{side}:{object_of(access, side)}:{size}"] = None
+            objects[side, object_of(access, side), size] = None
             found.sure = found.sure and sure
             row, reads = spans(blocks, access, width, address)
             stays = (row >= 0) & (row + reads <= size)
@@ -99,7 +99,7 @@ def _judge(
             found.left[object_of(access, side)] = size
             if fault.side not in {one.side for one in found.faults}:
                 found.faults.append(fault)
-    found.run = " ".join((run, *objects))
+    found.run = run._replace(objects=tuple(objects))
     return found
 
 

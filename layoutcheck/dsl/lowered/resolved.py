@@ -56,7 +56,7 @@ def resolved_all(
             _with_faults(one, *beyond.faults[tag]) if tag in beyond.faults else one,
             unbounded=beyond.unchecked.get(tag, one.unbounded),
             bounded_if=beyond.conditions.get(tag, ""),
-            inside=tuple((run, *counts) for run, counts in beyond.inside.get(tag, {}).items()),
+            inside=tuple(beyond.inside.get(tag, {}).items()),
             box_align=_shared_align(one, lowered, tag) or _bulk_align(lowered, tag),
         )
         for one, tag in zip(found, tags, strict=True)
