@@ -72,7 +72,8 @@ def repair(
         state = _compiled(search, state, found, progress)
     if by in (None, *conflicts.STRATEGIES) and not state.bad():
         slow: dict[proof.Key, str] | None = None  # a patch that repairs holds nothing that makes quicker
-        if by is not None or not (found.repairs or found.sketches or products or refused):
+        wrong = found.repairs or found.sketches or products or refused or proof.wrong(state.trace)
+        if by is not None or not wrong:
             state, slow = _stepwise(
                 search, state, found, progress, conflicts.findings, whole.unconflicted, once=True
             )
@@ -247,7 +248,7 @@ def _follows(state: State, finding: KernelFinding) -> str:
     """Of what other fault of its kernel a finding of order may follow, so that no order is right; ""."""
     for report in state.trace.orders:
         if finding in report.findings:
-            if any(map(ordering.overlapping, report.findings)):
+            if ordering.overlapping(report.findings):
                 return ordering.OVERLAP
             bad = [one.first.where for one, _ in state.bad() if one.first.kernel == report.kernel]
             products = (each for each in state.trace.operands if each.kernel == report.kernel)

@@ -16,7 +16,8 @@ from layoutcheck.patching import ordering
 from layoutcheck.patching.edit import apply
 from layoutcheck.patching.ordering import proof, slots
 from layoutcheck.patching.program import Program
-from layoutcheck.patching.repair import repair
+from layoutcheck.patching.repair import _follows, repair
+from layoutcheck.patching.state import State
 from layoutcheck.patching.whole import UNGROWN
 from layoutcheck.sources.traced import ElementReport, Frame, KernelFinding, KernelPlace, OrderReport, Trace
 
@@ -282,6 +283,32 @@ def test_a_deadlock_never_turns_the_wait_for_data_around() -> None:
     assert "arch.mbarrier_wait(empty, turn % 2)" in changed and "arch.mbarrier_init(full, 32)" in changed
     assert not any("mbarrier_wait(full" in new for new in changed)
     assert "pipe.consumer_release(state)" in changed and "state.advance()" in changed
+
+
+def copied(first: int, second: int, what: str = "copies (cp.async)", turn: int = 0) -> KernelFinding:
+    into = replace(place(second, what), turns=(turn,))
+    one = replace(place(first, "copies (cp.async)"), turns=(0,))
+    return finding("LC501", "not-complete", one, into, cause="no-commit", executing=[0])
+
+
+@pytest.mark.parametrize(
+    ("told", "overlap"),
+    [
+        ([copied(8, 9)], True),  # the second one's bytes alone would be left
+        ([copied(8, 8)], True), ([copied(8, 8, turn=1)], False),  # which may reuse a buffer
+        ([copied(8, 9), copied(8, 11, "reads")], False), ([copied(8, 9), copied(9, 11, "reads")], True),
+        ([copied(8, 8), copied(8, 11, "reads")], True), ([copied(8, 11, "reads")], False),
+    ],
+)  # fmt: skip
+def test_no_order_is_edited_of_bytes_that_are_copied_twice_and_not_read(
+    told: list[KernelFinding], overlap: bool
+) -> None:
+    trace = orders(*told)
+    assert ordering.overlapping(told) is overlap
+    every = [list(ordering.ways({"k.py": KERNEL}, one, trace)) for one in told]
+    assert all(bool(edits) is not overlap for edits in every)
+    if overlap:
+        assert [_follows(State(trace), one) for one in told] == [ordering.OVERLAP] * len(told)
 
 
 RACE = finding("LC504", "race", place(2, "writes"), place(3), executing=[0, 0, 0])

@@ -6,7 +6,7 @@ words of the file (`spelling.py`), and `proof.py` compares the trace of the edit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.ordering.changed import changed
@@ -20,21 +20,24 @@ _COPIES = ("copies (cp.async)", "loads in bulk")
 OVERLAP = "its copies write the same bytes, and a barrier keeps the later ones only: their tiles overlap"
 
 
-def overlapping(finding: KernelFinding) -> bool:
-    """Whether one statement copies into the same bytes twice, in no turns of a loop that reuse a buffer.
+def overlapping(findings: Sequence[KernelFinding]) -> bool:
+    """Whether bytes of a kernel are copied twice, in no turns of a loop that reuse a buffer, and never read.
 
     FlashAttention's paged loads (#2368) had such an offset: an order of the copies does not make both right.
+    Of two statements, none of the findings has a read of what the first one brings.
     """
-    if finding.code != "LC501" or len(finding.places) < 2:
-        return False
-    first, second = finding.places[:2]
-    copies = first.what in _COPIES and second.what in _COPIES
-    return copies and (first.where, first.turns) == (second.where, second.turns)
+    pairs = [one.places[:2] for one in findings if one.code == "LC501" and len(one.places) > 1]
+    read = {first.where for first, second in pairs if second.what not in _COPIES}
+    return any(
+        first.what in _COPIES and second.what in _COPIES and first.turns == second.turns
+        and (first.where == second.where or first.where not in read)
+        for first, second in pairs
+    )  # fmt: skip
 
 
 def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterator[tuple[str, Candidate]]:
     """Titles and edits for a finding, the cheapest and likeliest first."""
-    if overlapping(finding):
+    if any(finding in one.findings and overlapping(one.findings) for one in trace.orders):
         return
     program = Program(texts)
     threads = max((one.threads for one in trace.orders if finding in one.findings), default=0)
