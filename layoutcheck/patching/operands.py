@@ -13,6 +13,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from layoutcheck.lint.source import Source
 from layoutcheck.patching.edit import Candidate, Edit, indent_of, rewritten
@@ -178,7 +179,10 @@ def objection(before: Trace, after: Trace, finding: KernelFinding) -> str:
     return ""
 
 
-def key(finding: KernelFinding) -> tuple[proof.Key, str]:
+Key: TypeAlias = "tuple[proof.Key, str]"
+
+
+def key(finding: KernelFinding) -> Key:
     """Which finding it is: of the operands of one product, each has its own."""
     return proof.key(finding), _kind(finding)[1]
 

@@ -63,24 +63,27 @@ def repair(
     search = replace(search, by=by, confirm=confirm)
     found = Repaired(dict(texts), texts)
     state = _copies(search, State(trace), found, progress, since)
-    state, products = _products(search, state, found, progress) if by is None else (state, [])
-    refused: dict[proof.Key, str] = {}
-    for wanted, edit in ((_unbounded(by), whole.bounded), (_disordered(by), whole.disorder)):
+    refused: dict[operands.Key, str] = {}
+    for wanted, edit in (
+        (_of_products(by), whole.product), (_unbounded(by), whole.bounded), (_disordered(by), whole.disorder)
+    ):  # fmt: skip
         state, more = _stepwise(search, state, found, progress, wanted, edit)
         refused |= more
     if by is None and not state.bad():
         state = _compiled(search, state, found, progress)
     if by in (None, *conflicts.STRATEGIES) and not state.bad():
-        slow: dict[proof.Key, str] | None = None  # a patch that repairs holds nothing that makes quicker
-        wrong = found.repairs or found.sketches or products or refused or proof.wrong(state.trace)
+        slow: dict[operands.Key, str] | None = None  # a patch that repairs holds nothing that makes quicker
+        wrong = found.repairs or found.sketches or refused or proof.wrong(state.trace)
         if by is not None or not wrong:
             state, slow = _stepwise(
                 search, state, found, progress, conflicts.findings, whole.unconflicted, once=True
             )
-        found.slow = list(_slow(state, found, slow))
+        reasons = ({}, AFTERWARDS) if slow is None else (slow, _FEW)
+        found.slow = list(_left(found, conflicts.findings(state), *reasons))
     tails = state.open() if by == STRATEGY else []
     bad = {place_of(one) for one, _ in (*state.bad(), *tails)}  # a later edit may repair what was given up
-    found.sketches = [one for one in found.sketches if _still(found, one.where) & bad] + products
+    found.sketches = [one for one in found.sketches if _still(found, one.where) & bad]
+    found.sketches += _left(found, _of_products(by)(state), refused, _FEW)
     if by in (None, ordering.STRATEGY):
         found.sketches += _unordered(trace, state, found, refused)
     for file in search.locked:
@@ -153,30 +156,6 @@ def _copies(search: Search, state: State, found: Repaired, progress: Progress, s
     return state
 
 
-def _products(
-    search: Search, state: State, found: Repaired, progress: Progress
-) -> tuple[State, list[Sketch]]:
-    """The program after the edits for what its products multiply, and a sketch where there is none."""
-    given_up: dict[tuple[proof.Key, str], Sketch] = {}
-    edits = 0
-    while edits < MOST_REPAIRS:
-        left = (one for one in operands.findings(state.trace) if operands.key(one) not in given_up)
-        finding = next(left, None)
-        if finding is None:
-            break
-        where = finding.places[0].where
-        if progress is not None:
-            progress(f"repairing {where}")
-        made, why = whole.product(search, state, finding, found.after)
-        if made is None:
-            line = moved(found.after, found.before, where.file, where.line)[0]
-            reason = search.locked.get(where.file) or why
-            given_up[operands.key(finding)] = Sketch(replace(where, line=line), reason)
-            continue
-        state, given_up, edits = _stays(found, made), {}, edits + 1
-    return state, list(given_up.values())
-
-
 def _compiled(search: Search, state: State, found: Repaired, progress: Progress) -> State:
     """The program after an edit for a kernel that does not compile, if there is one."""
     for failed in whole.failures(state):
@@ -189,7 +168,7 @@ def _compiled(search: Search, state: State, found: Repaired, progress: Progress)
 
 
 def _unordered(
-    trace: Trace, state: State, found: Repaired, refused: Mapping[proof.Key, str]
+    trace: Trace, state: State, found: Repaired, refused: Mapping[operands.Key, str]
 ) -> Iterator[Sketch]:
     """What was told of the order of accesses and of products, and is told of the edited program too."""
     still = operands.unrepaired(state.trace)
@@ -197,25 +176,29 @@ def _unordered(
         left = _remaining(found, finding, still) if finding.places else None
         if left is not None:
             other = _SPILLS if _spills(state, left) else _follows(state, left)
-            why = refused.get(proof.key(left)) or other
+            why = refused.get(operands.key(left)) or other
             told = f"{finding.code}: {finding.title}; {why or 'no edit repairs that'}"
             yield Sketch(finding.places[0].where, told)
 
 
-def _slow(state: State, found: Repaired, refused: Mapping[proof.Key, str] | None) -> Iterator[Sketch]:
-    """The accesses that have bank conflicts after all edits, in the lines that the program was given with.
-
-    `refused` is None where no edit was tried for them.
-    """
-    for finding in conflicts.findings(state):
-        where = finding.places[0].where
+def _left(
+    found: Repaired, findings: list[KernelFinding], refused: Mapping[operands.Key, str], default: str
+) -> Iterator[Sketch]:
+    """What is found after all edits, in the lines that the program was given with, and why it is left."""
+    for one in findings:
+        where = one.places[0].where
         line = moved(found.after, found.before, where.file, where.line)[0]
-        few = f"only the first {MOST_REPAIRS} of such lines are tried"
-        why = AFTERWARDS if refused is None else refused.get(proof.key(finding), few)
+        why = refused.get(operands.key(one), default)
         yield Sketch(replace(where, line=line), why or "no edit that was tried leaves fewer")
 
 
+_FEW = f"only the first {MOST_REPAIRS} of such lines are tried"
 AFTERWARDS = "its repair is a patch of its own: run --fix again where nothing is wrong"
+
+
+def _of_products(by: str | None) -> Wanted:
+    """What is wrong with the operands of products."""
+    return lambda state: operands.findings(state.trace) if by is None else []
 
 
 def _unbounded(by: str | None) -> Wanted:
@@ -270,24 +253,24 @@ def _spills(state: State, finding: KernelFinding) -> bool:
 def _stepwise(
     search: Search, state: State, found: Repaired, progress: Progress, wanted: Wanted, edit: Making,
     once: bool = False,
-) -> tuple[State, dict[proof.Key, str]]:  # fmt: skip
+) -> tuple[State, dict[operands.Key, str]]:  # fmt: skip
     """The program after an edit for each finding that is wanted, and why findings have none.
 
     `once`: edits move no lines, and each finding is tried once, whatever is edited later.
     """
-    given_up: dict[proof.Key, str] = {}
+    given_up: dict[operands.Key, str] = {}
     for _ in range(MOST_REPAIRS):
-        finding = next((one for one in wanted(state) if proof.key(one) not in given_up), None)
+        finding = next((one for one in wanted(state) if operands.key(one) not in given_up), None)
         if finding is None:
             break
         if progress is not None:
             progress(f"repairing {finding.places[-1].where}")
         made, why = edit(search, state, finding, found.after)
         if made is None:
-            given_up[proof.key(finding)] = why
+            given_up[operands.key(finding)] = search.locked.get(finding.places[0].where.file) or why
             continue
         state = _stays(found, made)
-        given_up = {**given_up, proof.key(finding): ""} if once else {}
+        given_up = {**given_up, operands.key(finding): ""} if once else {}
     return state, given_up
 
 
