@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from layoutcheck.errors import InputError
 from layoutcheck.lint.source import Source, names_in
+from layoutcheck.sources.traced import Distinct
 
 _CUTE = re.compile(r"(?<![\w.])cute\.")
 _CUTLASS = re.compile(r"(?<![\w.])cutlass\.")
@@ -26,6 +28,21 @@ class Edit:
 
 
 Candidate = tuple[Edit, ...]
+
+
+class Way(NamedTuple):
+    """An edit, what it does in words, and the verdict that its copy must come to.
+
+    One with `bare` edits may change nothing of what moves inside of the tensor when these are applied. The
+    copies of `others` must be repaired by it, too. One that `moves` gives an element other coordinates.
+    """
+
+    title: str
+    edits: Candidate
+    verdict: str = "slow"
+    bare: Candidate | None = None
+    others: Sequence[Distinct] = ()
+    moves: bool = False
 
 
 def rewritten(source: Source, node: ast.expr, new: str) -> Edit:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from layoutcheck.lint.source import Source
 from layoutcheck.patching.conditions import Condition, accesses, conditions, guarded, read_before, zeroed
-from layoutcheck.patching.edit import Candidate
+from layoutcheck.patching.edit import Candidate, Way
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.skipped import Statement, leaves, skippable, stays_in_block
@@ -47,18 +46,6 @@ def leaving(trace: Trace) -> set[Place]:
     return {one.lines[0] for one in (*findings(trace), *in_shared(trace))}
 
 
-class Way(NamedTuple):
-    """An edit, what it does in words, and the same edit with a condition that always holds.
-
-    None for one that takes nothing away: other comparisons, or other coordinates (`moves`).
-    """
-
-    title: str
-    edits: Candidate
-    bare: Candidate | None
-    moves: bool = False
-
-
 def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterator[Way]:
     """Edits for a finding; first one that is for others of the `trace`, too."""
     path, line = finding.lines[0]
@@ -79,11 +66,11 @@ def ways(texts: dict[str, str], finding: KernelFinding, trace: Trace) -> Iterato
     shifted = "shifted" in finding.evidence
     partly = any(count != size for count, size in inside)  # of which a tail leaves nothing out
     none = not any(count for count, _ in inside)
-    for title, edits in retested(at.source, at.scope.node, at.node, partly, none) if not shifted else ():
-        yield Way(title, edits, None)
+    if not shifted:
+        yield from itertools.starmap(Way, retested(at.source, at.scope.node, at.node, partly, none))
     for access, _ in every if shifted or partly else ():
         for title, edits in turned(program, Site(path, access, at.scope), shifted):
-            yield Way(title, edits, None, moves=True)
+            yield Way(title, edits, moves=True)
     if shifted:
         return
     lines = [line, *(one.lines[0][1] for one in findings(trace) if one.lines[0][0] == path)]
@@ -116,7 +103,7 @@ def _skipping(
             ):
                 edits, bare = (guarded(at, statements, one, first) for one in (condition, condition.holds))
                 if edits:
-                    yield Way(title, edits, bare)
+                    yield Way(title, edits, bare=bare)
 
 
 def _apart(at: Statement, asked: Sequence[tuple[ast.Subscript, list[Condition]]]) -> Iterator[Way]:
@@ -129,7 +116,7 @@ def _apart(at: Statement, asked: Sequence[tuple[ast.Subscript, list[Condition]]]
             edits = read_before(at, where, some)
             bare = read_before(at, where, [(access, condition.holds) for access, condition in some])
             if edits:
-                yield Way(_ZERO, edits, bare)
+                yield Way(_ZERO, edits, bare=bare)
 
 
 def _read(statement: ast.stmt) -> ast.expr | None:

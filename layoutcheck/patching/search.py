@@ -128,7 +128,7 @@ class Search:
         """
         place, more_tried = place_of(target[0]), 0
         tried = set[tuple[str, ...]]()
-        for title, wanted, edits, bare, others in ways(texts, *target, self.by, state.bad()):
+        for title, edits, wanted, bare, others, _ in ways(texts, *target, self.by, state.bad()):
             if not self.may(edits):
                 held += [self.locked[edit.path] for edit in edits if edit.path in self.locked]
                 continue

@@ -13,9 +13,8 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.algebra.layout import Layout
@@ -31,7 +30,7 @@ from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import ALLOCATED
 from layoutcheck.fixes.pad_pitch import STRATEGY as PAD
 from layoutcheck.patching.copiers import along_the_other_mode, counted, flipped, own_width, turned, width
-from layoutcheck.patching.edit import Candidate, Edit, rewritten
+from layoutcheck.patching.edit import Candidate, Edit, Way, rewritten
 from layoutcheck.patching.edits import MOST_PLACES, candidates
 from layoutcheck.patching.fragments import retiled
 from layoutcheck.patching.instead import before_recast
@@ -50,20 +49,6 @@ from layoutcheck.sources.traced import Distinct
 from layoutcheck.syntax import argument_of, name_of
 
 
-class Way(NamedTuple):
-    """An edit, what it does in words, and the verdict that it must come to.
-
-    One with `bare` edits may change nothing of what moves inside of the tensor when these are applied. The
-    copies of `others` must be repaired by it, too.
-    """
-
-    title: str
-    verdict: str
-    edits: Candidate
-    bare: Candidate | None = None
-    others: Sequence[Distinct] = ()
-
-
 def ways(
     texts: dict[str, str], one: Distinct, report: Report, by: str | None = None, bad: Reports = ()
 ) -> Iterator[Way]:
@@ -77,42 +62,40 @@ def ways(
     site = program.copy_at(first.where.file, first.where.line)
     if site is None:
         return
-    for title, edits, others in other_major(program, bad, one, report) if by is None else ():
-        yield Way(title, "legal", edits, others=others)
-    for title, edits, others in other_flags(program, bad, one) if by is None else ():
-        yield Way(title, "legal", edits, others=others)
-    for edits in _counted(program, site, report) if by is None else ():
-        yield Way("matrices: as many as the registers hold", "legal", edits)
-    outgrown = (wrapped, fitted) if by is None and first.outgrows else ()
-    for title, edits in (way for one in outgrown for way in one(program, site.path, site.call.lineno)):
-        yield Way(title, "slow", edits)
-    for title, edits in turned_tiles(program, site, first, report.copy) if by is None else ():
-        yield Way(title, "slow", edits)
+    if by is None:
+        tiles = itertools.chain(other_major(program, bad, one, report), other_flags(program, bad, one))
+        for title, edits, others in tiles:
+            yield Way(title, edits, "legal", others=others)
+        for edits in _counted(program, site, report):
+            yield Way("matrices: as many as the registers hold", edits, "legal")
+        for make in (wrapped, fitted) if first.outgrows else ():
+            yield from itertools.starmap(Way, make(program, site.path, site.call.lineno))
+        yield from itertools.starmap(Way, turned_tiles(program, site, first, report.copy))
     if by in (None, STRATEGY) and (first.has_tail or first.leaves_tensor) and not is_shifted(first):
         for edits in reused(program, site, report.copy):
-            yield Way(_REUSED, "slow", edits, ())
+            yield Way(_REUSED, edits, bare=())
         for edits, bare in guarded(program, site, report.copy):
-            yield Way(_GUARDED if name_of(site.call) == "copy" else _BRANCH, "slow", edits, bare)
-    split = by is None and (any(one.code == "LC205" for one in report.findings) or _splits(report.copy))
-    for edits in _coarser(program, site, report.copy) if split else ():
-        yield Way(_UNITS, "slow", edits)
-    if by is None and any(one.code == "LC213" for one in report.findings):
-        for title, edits in _strides(program, site):
-            yield Way(title, "slow", edits)
+            yield Way(_GUARDED if name_of(site.call) == "copy" else _BRANCH, edits, bare=bare)
+    codes = {finding.code for finding in report.findings if by is None}
+    if "LC205" in codes or (by is None and _splits(report.copy)):
+        for edits in _coarser(program, site, report.copy):
+            yield Way(_UNITS, edits)
+    if "LC213" in codes:
+        yield from itertools.starmap(Way, _strides(program, site))
     for unit, edits in _spaced(program, site, report.copy) if by in (None, PAD) else ():
-        yield Way(f"{PAD}: pitches of whole vectors, {unit} elements", "slow", edits)
+        yield Way(f"{PAD}: pitches of whole vectors, {unit} elements", edits)
     start = program.argument(site, "atom")
     if by is None and start is not None:
         for edits in itertools.islice(own_width(program, start), MOST_PLACES):
-            yield Way("width: without what multiplies it", "slow", edits)
+            yield Way("width: without what multiplies it", edits)
     for fix in sorted(report.fixes, key=lambda one: other_registers(report, one)):
         if by != fix.strategy and (by is not None or moves_global(report.copy, fix)):
             continue
         for edits in candidates(program, report.copy, fix, site):
             note = f"; {fix.note}" if fix.note and fix.note != ALLOCATED else ""
-            yield Way(f"{fix.strategy}: {fix.title}{note}", fix.verdict, edits)
+            yield Way(f"{fix.strategy}: {fix.title}{note}", edits, fix.verdict)
     for title, edits in _guesses(program, site, report) if by is None else ():
-        yield Way(title, "slow" if title.startswith("width: copy") else "legal", edits)
+        yield Way(title, edits, "slow" if title.startswith("width: copy") else "legal")
 
 
 def _spaced(program: Program, site: Site, copy: Copy) -> Iterator[tuple[int, Candidate]]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from layoutcheck.patching import conflicts, guards, operands, ordering
-from layoutcheck.patching.edit import Candidate, apply
+from layoutcheck.patching.edit import Candidate, Way, apply
 from layoutcheck.patching.fragments import retiled
 from layoutcheck.patching.layouts import aligned
 from layoutcheck.patching.ordering import proof
@@ -75,14 +75,14 @@ def bounded(
     every = guards.ways(texts, finding, state.trace)
     if held:
         at = Program(texts), *finding.lines[0]
-        every = (guards.Way(*way, ()) for one in (wrapped, fitted) for way in one(*at))
+        every = (Way(*way) for one in (wrapped, fitted) for way in one(*at))
     ways = {way.edits: way for way in every}
 
     def objection(edited: Edited, edits: Candidate) -> str:
         why = edited.failed() or guards.objection(edited, finding) or edited.objection() or _harmed(edited)
-        _, _, bare, moves = ways[edits]
+        bare = ways[edits].bare
         if why or held or bare is None:
-            return why or ("" if held else guards.unturned(edited, finding, moves))
+            return why or ("" if held else guards.unturned(edited, finding, ways[edits].moves))
         return guards.unkept(edited, lambda: State(search.trace(apply(texts, bare))), finding, edits)
 
     def repaired(edited: Edited) -> _Done:
@@ -165,7 +165,7 @@ def _first(
     search: Search,
     state: State,
     texts: dict[str, str],
-    ways: Iterable[tuple[str, Candidate] | guards.Way],
+    ways: Iterable[tuple[str, Candidate] | Way],
     most: int,
     objection: Callable[[Edited, Candidate], str],
     repaired: Callable[[Edited], _Done],
