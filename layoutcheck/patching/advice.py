@@ -6,7 +6,6 @@ fewer cycles; no other copy may be worse, no accesses out of order, and nothing 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -105,13 +104,11 @@ def _allocated(program: Program, site: Site, best: Optimum) -> Candidate:
     """The shared tile's allocation with another layout, alignment and swizzle; nothing if it is not found."""
     start, shared = program.argument(site, "dst"), best.found.shared
     assert shared is not None
-    for place in program.reached(start) if start is not None else ():
-        if isinstance(place.node, ast.Call) and name_of(place.node) == "allocate_tensor":
-            break
-    else:
+    reached = program.reached(start) if start is not None else ()
+    place = next((one for one in reached if name_of(one.call) == "allocate_tensor"), None)
+    if place is None:
         return ()
-    assert isinstance(place.node, ast.Call)
-    source, call = program.sources[place.path], place.node
+    source, call = program.sources[place.path], place.call
     keywords = {keyword.arg for keyword in call.keywords}
     wanted = [("layout", code.layout_code(shared.layout), 1), ("byte_alignment", str(shared.align), 2)]
     if shared.swizzle is not None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from layoutcheck.lint.source import Source
 from layoutcheck.patching.cuts import coordinates, cut_of, free, put
-from layoutcheck.patching.edit import Candidate, Edit, indent_of
+from layoutcheck.patching.edit import Candidate, Edit, indent_of, rewritten, spliced
 from layoutcheck.patching.predicates import names_of
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.skipped import Statement
@@ -143,9 +143,7 @@ def read_before(
     same = [
         one for one in accesses(where, writes=False) if source.text_of(one) in edits and id(one) not in lazy
     ]
-    for one in sorted(same, key=lambda node: -source.span_of(node)[0]):
-        first, last = (offset - start for offset in source.span_of(one))
-        text = text[:first] + edits[source.text_of(one)] + text[last:]
+    text = spliced(text, (rewritten(source, one, edits[source.text_of(one)]) for one in same), start)
     more = tuple(dict.fromkeys(edit for _, condition in asked for edit in condition.more))
     return (place.edit(source.path, end, [*lines, text]), *more)
 

@@ -13,7 +13,6 @@ from layoutcheck.check import Fix
 from layoutcheck.copies.atom import VectorAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import code
-from layoutcheck.lint.source import Source
 from layoutcheck.patching.arguments import argument, parts, with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, rewritten
 from layoutcheck.patching.program import Program, Site
@@ -176,7 +175,7 @@ def atom_edits(program: Program, site: Site, copy: Copy, made: Copy) -> Iterator
             operation = rewritten(source, call.args[0], atom.constructor)
             yield from ((operation, *edits) for edits in wide or [()])
         elif isinstance(atom, (LdMatrix, StMatrix)) and name_of(call).startswith(("LdMatrix", "StMatrix")):
-            yield from turned(source, call, atom.transpose)
+            yield from with_keyword(source, call, "transpose", str(atom.transpose), 0)
         earlier.append(place)
     if copy.tiling is None and isinstance(atom, VectorAtom) and atom.constructor:
         yield (program.rewritten(start, code.atom_code(atom)),)
@@ -209,11 +208,6 @@ def _of_bits(program: Program, place: Site, bits: int, earlier: list[Site]) -> I
     yield from argument(program, place, "num_bits_per_copy", str(bits), None, earlier)
 
 
-def turned(source: Source, call: ast.Call, transpose: bool) -> Iterator[Candidate]:
-    """`LdMatrix8x8x16bOp(True, 4)` and the like with its transposition written."""
-    yield from with_keyword(source, call, "transpose", str(transpose), 0)
-
-
 def flipped(program: Program, place: Site) -> Iterator[Candidate]:
     """The transposition the other way round in the program's own words: `not kn_major` for `kn_major`.
 
@@ -231,8 +225,3 @@ def flipped(program: Program, place: Site) -> Iterator[Candidate]:
     text = source.text_of(kept)
     bare = negated or isinstance(kept, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
     yield (rewritten(source, given, ("" if negated else "not ") + (text if bare else f"({text})")),)
-
-
-def counted(source: Source, call: ast.Call, matrices: int) -> Iterator[Candidate]:
-    """`LdMatrix8x8x16bOp(False, 4)` and the like with another number of matrices."""
-    yield from with_keyword(source, call, "num_matrices", str(matrices), 1)

@@ -50,6 +50,13 @@ def rewritten(source: Source, node: ast.expr, new: str) -> Edit:
     return Edit(source.path, *source.span_of(node), new)
 
 
+def spliced(text: str, edits: Iterable[Edit], at: int = 0) -> str:
+    """A text that begins at an offset of its file, with edits in it."""
+    for edit in sorted(edits, key=lambda edit: -edit.start):
+        text = text[: edit.start - at] + edit.new + text[edit.end - at :]
+    return text
+
+
 def indent_of(source: Source, node: ast.stmt) -> str | None:
     """The blanks before a statement; None where it does not have its lines for itself."""
     start, end = source.span_of(node)

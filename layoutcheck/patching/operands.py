@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from layoutcheck.lint.source import Source
+from layoutcheck.patching.arguments import with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, indent_of, rewritten
 from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.views import views
@@ -139,19 +140,11 @@ def of_others(source: Source, call: ast.Call, letters: str = "ABC") -> Iterator[
 def _transposed(source: Source) -> Iterator[tuple[str, Candidate]]:
     """The other value of ldmatrix's `transpose`."""
     for call in source.calls():
-        if not name_of(call).startswith("LdMatrix"):
-            continue
-        value, new = argument_of(call, "transpose", 0), "True"
-        if value is None:
-            _, end = source.span_of(call)
-            more = ", " if call.keywords else ""
-            edit = Edit(source.path, end - 1, end - 1, f"{more}transpose=True")
-        elif isinstance(value, ast.Constant) and isinstance(value.value, bool):
-            new = str(not value.value)
-            edit = rewritten(source, value, new)
-        else:
-            continue
-        yield f"ldmatrix with transpose={new}", (edit,)
+        value = argument_of(call, "transpose", 0)
+        had = value.value if isinstance(value, ast.Constant) else None if value else False
+        if name_of(call).startswith("LdMatrix") and isinstance(had, bool):
+            for edits in with_keyword(source, call, "transpose", str(not had), 0):
+                yield f"ldmatrix with transpose={not had}", edits
 
 
 def _majors(source: Source) -> Iterator[tuple[str, Candidate]]:

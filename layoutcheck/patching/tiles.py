@@ -12,7 +12,7 @@ from layoutcheck.copies.changes import SIDES
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.lint.source import Source
-from layoutcheck.patching.edit import Candidate, rewritten
+from layoutcheck.patching.edit import Candidate, rewritten, spliced
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.sources.traced import TracedCopy
 from layoutcheck.syntax import argument_of, name_of
@@ -85,14 +85,7 @@ def _siblings(source: Source, one: ast.expr, other: ast.expr) -> bool:
 
 def _with(source: Source, node: ast.expr, edits: Candidate) -> str:
     """The text of an expression with edits in it."""
-    start, end = source.span_of(node)
-    text = source.text
-    for edit in sorted(edits, key=lambda edit: -edit.start):
-        text, end = (
-            text[: edit.start] + edit.new + text[edit.end :],
-            end + len(edit.new) - (edit.end - edit.start),
-        )
-    return text[start:end]
+    return spliced(source.text_of(node), edits, source.span_of(node)[0])
 
 
 def retested(

@@ -11,8 +11,9 @@ import ast
 from collections.abc import Iterator
 
 from layoutcheck.lint.source import Source
+from layoutcheck.patching.arguments import with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, rewritten
-from layoutcheck.syntax import argument_of, name_of
+from layoutcheck.syntax import name_of
 
 _TAKEN = "iterator"  # the attribute that is a tensor's pointer
 _SWIZZLED = ("get_tensor", "allocate_tensor")  # what takes a swizzle beside a layout
@@ -74,12 +75,8 @@ def _inner(source: Source) -> Iterator[tuple[str, Candidate]]:
         if outer is None or name_of(call) not in _SWIZZLED:
             continue
         inner = f"{ast.unparse(outer.value)}.inner"
-        given = argument_of(call, "swizzle")
-        if given is None:
-            _, end = source.span_of(call)
-            yield f"the swizzle {inner}", (Edit(source.path, end - 1, end - 1, f", swizzle={inner}"),)
-        elif ast.unparse(given) != inner:
-            yield f"the swizzle {inner}", (rewritten(source, given, inner),)
+        for edits in with_keyword(source, call, "swizzle", inner, None):
+            yield f"the swizzle {inner}", edits
 
 
 def _pointers(source: Source) -> Iterator[tuple[str, Candidate]]:

@@ -29,7 +29,8 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import ALLOCATED
 from layoutcheck.fixes.pad_pitch import STRATEGY as PAD
-from layoutcheck.patching.copiers import along_the_other_mode, counted, flipped, own_width, turned, width
+from layoutcheck.patching.arguments import with_keyword
+from layoutcheck.patching.copiers import along_the_other_mode, flipped, own_width, width
 from layoutcheck.patching.edit import Candidate, Edit, Way, rewritten
 from layoutcheck.patching.edits import MOST_PLACES, candidates
 from layoutcheck.patching.fragments import retiled
@@ -152,7 +153,8 @@ def _counted(program: Program, site: Site, report: Report) -> Iterator[Candidate
     if bits in (32, 64, 128) and bits // 32 != atom.num_matrices:  # a register of 32 bits a matrix
         for place in program.reached(start):
             if name_of(place.call).startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")):
-                yield from counted(program.sources[place.path], place.node, bits // 32)  # type: ignore[arg-type]
+                source, matrices = program.sources[place.path], str(bits // 32)
+                yield from with_keyword(source, place.call, "num_matrices", matrices, 1)
 
 
 _UNITS = "swizzle: units of 16 bytes, which one access keeps together"
@@ -196,13 +198,12 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
     if start is None or not isinstance(atom, (LdMatrix, StMatrix)):
         return
     for place in program.reached(start):
-        call = place.node
-        if name_of(call).startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")):  # type: ignore[arg-type]
-            source = program.sources[place.path]
+        if name_of(place.call).startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")):
             for edits in flipped(program, place):
                 yield "transpose: the other way round", edits
-            for edits in turned(source, call, not atom.transpose):  # type: ignore[arg-type]
-                yield f"transpose: transpose={not atom.transpose}", edits
+            source, other = program.sources[place.path], str(not atom.transpose)
+            for edits in with_keyword(source, place.call, "transpose", other, 0):
+                yield f"transpose: transpose={other}", edits
 
 
 def _behind(program: Program, site: Site, role: str) -> Iterator[tuple[str, Candidate]]:

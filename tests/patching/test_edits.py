@@ -17,7 +17,7 @@ from layoutcheck.judge import judge
 from layoutcheck.lint.source import Source
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.patching.arguments import parts, with_keyword
-from layoutcheck.patching.copiers import flipped, own_width, turned
+from layoutcheck.patching.copiers import flipped, own_width
 from layoutcheck.patching.edit import Edit, apply, cute_of
 from layoutcheck.patching.edits import candidates, launched
 from layoutcheck.patching.layouts import _stride_for as stride_for
@@ -203,7 +203,7 @@ def test_two_edits_of_one_place_are_refused() -> None:
 def test_a_transposition_by_position() -> None:
     text = "LdMatrix8x8x16bOp(trans, 4)"
     source = Source(PATH, text)
-    [edits] = turned(source, next(iter(source.calls())), False)
+    [edits] = with_keyword(source, next(iter(source.calls())), "transpose", "False", 0)
     assert apply({PATH: text}, edits)[PATH] == "LdMatrix8x8x16bOp(False, 4)"
 
 
