@@ -80,7 +80,7 @@ def _siblings(source: Source, one: ast.expr, other: ast.expr) -> bool:
     names = {getattr(one, "id", ""), getattr(other, "id", "")}
     tuples = (node for node in ast.walk(source.tree) if isinstance(node, ast.Tuple))
     given = (one.elts for one in tuples if isinstance(one.ctx, ast.Store))
-    return len(names) == 2 and any(names <= {getattr(each, "id", None) for each in some} for some in given)
+    return any(names <= {getattr(each, "id", None) for each in some} for some in given)
 
 
 def _with(source: Source, node: ast.expr, edits: Candidate) -> str:

@@ -12,6 +12,7 @@ from layoutcheck.dsl.lowered import Lowered, resolve
 from layoutcheck.dsl.lowered.faults import Outside
 from layoutcheck.patching.edit import apply
 from layoutcheck.patching.guards import findings, objection, unkept, unturned, ways
+from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.state import Edited, State
 from layoutcheck.reports.repaired import render
@@ -356,6 +357,21 @@ def test_coordinates_are_swapped_where_that_brings_more_inside() -> None:
         assert unturned(edited, whole, more=True) == why and unturned(
             edited, whole, more=False
         ) == why.replace(more, "")
+
+
+def test_no_swap_is_made_where_another_is_as_good(tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    for index, swaps in (("j, i", 1), ("j, i, k", 0)):
+        path.write_text(ADD.replace("a[i]", f"a[{index}]"))
+
+        def traced(script: str, inside: int, *told: KernelFinding) -> Trace:
+            moves = (script, 4, (READ._replace(objects=((0, 1, 128),)), Inside(inside, inside)))
+            return Trace(elements=(ElementReport("kernel", "sm_90a", told, "", 2, 2, inside=(moves,)),))
+
+        one = replace(found(4, file=str(path)), evidence={"tensor_bytes": 128})
+        made = repair(str(path), traced(str(path), 64, one), lambda script, _: traced(script, 128))
+        assert len(made.repairs) == swaps
+        assert ["not known which is meant" in one.reason for one in made.sketches] == [True] * (1 - swaps)
 
 
 def test_accesses_in_shared_memory_are_not_guarded() -> None:

@@ -114,3 +114,15 @@ def test_the_index_of_a_stage_is_wrapped(before: str, index: str, after: str, wa
         "% STAGES" in flat
     )  # may be a row's length
     assert [*wrapped(Program({"k.py": flat + "at = at % STAGES"}), "k.py", 8)] or not wanted
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [("STAGES = 3", "STAGES = 2", ["a = ring[None, k % STAGES]"]),
+     ("STAGES = 3", "STAGES = 1", []),
+     ("    at = 0", "    STAGES = 5", ["a = ring[None, k % 3]"])],  # a name that is another number there
+)  # fmt: skip
+def test_an_index_is_wrapped_by_the_number_of_stages(old: str, new: str, wanted: list[str]) -> None:
+    text = RING.replace("INDEX", "k").format("pass", "pass").replace(old, new)
+    found = lines(text, [edits for _, edits in wrapped(Program({"k.py": text}), "k.py", 8)])
+    assert [one.strip() for one in found] == wanted
