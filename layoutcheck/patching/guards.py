@@ -19,7 +19,8 @@ from layoutcheck.patching.program import Program, Site
 from layoutcheck.patching.skipped import Statement, leaves, skippable, stays_in_block
 from layoutcheck.patching.state import BAD, Edited, Place, State, instead
 from layoutcheck.patching.tiles import retested, turned
-from layoutcheck.sources.traced import NOTHING, KernelFinding, Trace
+from layoutcheck.sources.evaluated import NOTHING
+from layoutcheck.sources.traced import KernelFinding, Trace
 from layoutcheck.syntax import spans
 
 VERDICT = "in bounds"

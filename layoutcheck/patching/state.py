@@ -22,17 +22,8 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import cycles
 from layoutcheck.judge import judge_traced
 from layoutcheck.patching.repaired import lines
-from layoutcheck.sources.traced import (
-    NOTHING,
-    Distinct,
-    Evaluated,
-    Inside,
-    KernelFinding,
-    OperandReport,
-    OrderReport,
-    Trace,
-    distinct,
-)
+from layoutcheck.sources.evaluated import NOTHING, Evaluated, Inside
+from layoutcheck.sources.traced import Distinct, KernelFinding, OperandReport, OrderReport, Trace, distinct
 
 Place: TypeAlias = tuple[str, int]
 

@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
+from layoutcheck.sources.evaluated import Evaluated, Inside
 
 ON_THE_CALLER = "bounds rest on the caller: "  # begins what is no gap of the check, but a condition
 TOO_MANY = "no tensor may have"  # so begin conditions on extents that have nothing to do with tails
@@ -42,40 +43,6 @@ def in_lines(frames: Iterable[Frame]) -> str:
     lines = list(dict.fromkeys(f"{Path(one.file).name}:{one.line}" for one in frames))
     more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
     return f" ({', '.join(lines[:_MOST_LINES])}{more})" if lines else ""
-
-
-class Evaluated(NamedTuple):
-    """The blocks that were evaluated of an operation; equal in two traces if the blocks are (a digest).
-
-    `extent` is that of dynamic modes, 0 where all are static; `whole` says that these are all blocks of the
-    launch. `objects` are the tensors that it accesses: side (1 is written), number, bytes.
-    """
-
-    extent: int
-    blocks: int
-    whole: bool = False
-    objects: tuple[tuple[int, int, int], ...] = ()
-
-
-class Inside(NamedTuple):
-    """What stays in its tensors: bytes, bytes within modes (-1: not known), if one operation has `none`."""
-
-    bytes: int
-    within: int
-    none: bool = False
-
-    @property
-    def most(self) -> int:
-        """The bytes within the modes, where these are known, else those in the memory."""
-        return self.bytes if self.within < 0 else self.within
-
-    def and_of(self, more: Inside) -> Inside:
-        """That of two operations."""
-        within = -1 if -1 in (self.within, more.within) else self.within + more.within
-        return Inside(self.bytes + more.bytes, within, self.none or more.none)
-
-
-NOTHING = Inside(0, 0)
 
 
 @dataclass(frozen=True, slots=True)

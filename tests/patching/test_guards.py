@@ -17,15 +17,8 @@ from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.state import Edited, State
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import (
-    ElementReport,
-    Evaluated,
-    Frame,
-    Inside,
-    KernelFinding,
-    KernelPlace,
-    Trace,
-)
+from layoutcheck.sources.evaluated import Evaluated, Inside
+from layoutcheck.sources.traced import ElementReport, Frame, KernelFinding, KernelPlace, Trace
 from layoutcheck.sources.traced_module import TracedModule
 from layoutcheck.tracing import Script, repaired
 from tests.patching.broken import HEAD

@@ -22,12 +22,11 @@ from layoutcheck.patching.tiles import SHIFTED, turned_tiles
 from layoutcheck.patching.ways import ways
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
+from layoutcheck.sources.evaluated import Evaluated, Inside
 from layoutcheck.sources.traced import (
     Addresses,
     Distinct,
-    Evaluated,
     Frame,
-    Inside,
     LoweredFault,
     Trace,
     TracedCopy,

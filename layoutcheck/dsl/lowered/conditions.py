@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from layoutcheck.sources.traced import KEPT, SMALLER, TOO_MANY, Evaluated, Inside, LoweredFault
+from layoutcheck.sources.evaluated import Evaluated, Inside
+from layoutcheck.sources.traced import KEPT, SMALLER, TOO_MANY, LoweredFault
 
 REPAIR = "a pitch of cute.sym_int64, or coordinates of cutlass.Int64, lift the limit"
 

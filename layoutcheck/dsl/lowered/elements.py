@@ -27,15 +27,13 @@ from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, Where, verdict
 from layoutcheck.rules import rule
 from layoutcheck.rules.lowered import findings
+from layoutcheck.sources.evaluated import NOTHING, Evaluated, Inside
 from layoutcheck.sources.printed import COPIES
 from layoutcheck.sources.traced import (
-    NOTHING,
     ON_THE_CALLER,
     Addresses,
     ElementReport,
-    Evaluated,
     Frame,
-    Inside,
     KernelFinding,
     KernelPlace,
     in_lines,

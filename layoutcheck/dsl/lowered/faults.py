@@ -31,7 +31,8 @@ from layoutcheck.dsl.lowered.views import SharedViews
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.sectors import sectors
 from layoutcheck.rules.lc302_uncoalesced import scattered
-from layoutcheck.sources.traced import Addresses, Evaluated, Inside, LoweredFault, LoweredSide
+from layoutcheck.sources.evaluated import Evaluated, Inside
+from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
 SURE = ("static", "arguments")
 KNOWN = (*SURE, "uniform")

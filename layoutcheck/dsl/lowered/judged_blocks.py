@@ -16,7 +16,8 @@ from layoutcheck.dsl.lowered.lowered_op import global_parts
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.dsl.lowered.values import for_all
-from layoutcheck.sources.traced import Evaluated, Inside, LoweredFault
+from layoutcheck.sources.evaluated import Evaluated, Inside
+from layoutcheck.sources.traced import LoweredFault
 
 LOADED = "addresses or predicates known at run time"
 NOT_MET = "no evaluated block reaches it"
