@@ -24,7 +24,7 @@ def rule_files(folders: Sequence[str]) -> tuple[str, ...]:
 def rules_in(package: str) -> dict[str, Any]:
     """The rules of a package by their codes, in that order: each of its modules `lcNNN_name` has one."""
     names = rule_files(tuple(importlib.import_module(package).__path__))
-    found = [importlib.import_module(f"{package}.{name}").RULE for name in names]
+    found = [importlib.import_module(f"{package}.{name}").rule for name in names]
     return {rule.code: rule for rule in found}
 
 

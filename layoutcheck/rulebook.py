@@ -56,5 +56,5 @@ def _alone(number: str) -> Any:
         folder = str(Path(__file__).parent.joinpath(*package.split(".")))
         for name in rule_files((folder,)):
             if name[2:5] == number:
-                return import_module(f"layoutcheck.{package}.{name}").RULE
+                return import_module(f"layoutcheck.{package}.{name}").rule
     return import_module("layoutcheck.numerics.rules").rules().get(f"LC{number}")

@@ -47,11 +47,11 @@ class SourceRule(Page):
             )  # fmt: skip
 
 
-def make_rule(
-    module_doc: str | None,
-    severity: str,
-    find: Callable[[Source], Iterator[Hit]] | None = None,
-    needs: tuple[str, ...] = (),
-) -> SourceRule:
-    """The rule whose code, name and summary are its module's docstring."""
-    return SourceRule(*heading(module_doc, severity), find, frozenset(needs))
+def make_rule(severity: str, *needs: str) -> Callable[[Callable[[Source], Iterator[Hit]]], SourceRule]:
+    """Makes a `find` the rule whose code, name and summary are the docstring of its module."""
+    return lambda find: SourceRule(*heading(find.__globals__["__doc__"], severity), find, frozenset(needs))
+
+
+def whole(module_doc: str | None, severity: str) -> SourceRule:
+    """A rule that speaks of files or cases as a whole, likewise."""
+    return SourceRule(*heading(module_doc, severity), None, frozenset())

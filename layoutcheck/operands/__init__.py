@@ -117,7 +117,7 @@ def _finding(module: TracedModule, product: Product, operand: Operand, filling: 
         "register": filling.register, "held": list(filling.held), "taken": list(filling.taken),
         "differ": filling.differ, "registers": filling.of,
     }  # fmt: skip
-    return KernelFinding(lc601.RULE.code, lc601.RULE.severity, title, message, places, evidence)
+    return KernelFinding(lc601.rule.code, lc601.rule.severity, title, message, places, evidence)
 
 
 def _place(module: TracedModule, op: Operation | None, what: str, thread: int) -> KernelPlace:

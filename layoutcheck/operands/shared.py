@@ -86,4 +86,4 @@ def _finding(module: TracedModule, number: int, answer: OperandAnswer) -> Kernel
         f"the fragment of {answer.letter}", frames[0] if frames else Frame("", 0), tuple(frames[1:])
     )
     evidence = {"kernel": module.kernel, "arch": module.arch, **answer.to_dict()}
-    return KernelFinding(lc607.RULE.code, answer.verdict, *lc607.tell(answer), (place,), evidence)
+    return KernelFinding(lc607.rule.code, answer.verdict, *lc607.tell(answer), (place,), evidence)

@@ -53,7 +53,7 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
         places = [_place(module, breach.op, "it is brought again" if "held" not in facts else "it is stored")]
         if breach.store is not None and breach.store is not breach.op:
             places.append(_place(module, breach.store, "the tile is brought"))
-        rule = lc614.RULE
+        rule = lc614.rule
         return KernelFinding(rule.code, rule.severity, title, message, _different(places), evidence)
     if breach.kind in ("bare", "lanes"):
         return _of_tensor_memory(breach, facts, module)
@@ -61,22 +61,22 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
     if breach.kind == "scrambled":
         facts["where"], thread = _where(breach)
         places[0] = _place(module, breach.op, "the product", thread)
-        rule, (title, message) = lc602.RULE, lc602.tell(breach.letter, facts)
+        rule, (title, message) = lc602.rule, lc602.tell(breach.letter, facts)
     elif breach.kind == "tensor":
-        rule, (title, message) = lc608.RULE, lc608.tell(breach.letter, facts)
+        rule, (title, message) = lc608.rule, lc608.tell(breach.letter, facts)
     elif breach.kind == "unset":
         places[0] = _place(module, breach.op, "the product", facts["thread"])
-        rule, (title, message) = lc609.RULE, lc609.tell(breach.letter, instruction_of(breach.op))
+        rule, (title, message) = lc609.rule, lc609.tell(breach.letter, instruction_of(breach.op))
     elif breach.kind == "dropped":
-        rule, (title, message) = lc612.RULE, lc612.tell(facts, instruction_of(breach.op))
+        rule, (title, message) = lc612.rule, lc612.tell(facts, instruction_of(breach.op))
     elif breach.kind == "short":
-        rule, (title, message) = lc613.RULE, lc613.tell(facts)
+        rule, (title, message) = lc613.rule, lc613.tell(facts)
     elif breach.kind == "depth":
-        rule, (title, message) = lc603.RULE, lc603.tell(facts)
+        rule, (title, message) = lc603.rule, lc603.tell(facts)
     else:
         assert breach.store is not None
         places.append(_place(module, breach.store, "the store of its result"))
-        rule, (title, message) = lc604.RULE, lc604.tell(breach.letter, facts)
+        rule, (title, message) = lc604.rule, lc604.tell(breach.letter, facts)
     evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, "operand": breach.letter}
     evidence |= {key: list(value) if isinstance(value, tuple) else value for key, value in facts.items()}
     severity = rule.severity if facts.get("twice", True) else "note"
@@ -95,7 +95,7 @@ def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFindi
                 "fill": one.fill * (one.letter == "C"),
             }
             places = [_place(module, one.op, "the product", one.threads[0])]
-            rule, (title, message) = lc609.RULE, lc609.tell(one.letter, instruction_of(one.op))
+            rule, (title, message) = lc609.rule, lc609.tell(one.letter, instruction_of(one.op))
         else:
             written = [_place(module, op, "they are written") for op in one.writers]
             evidence |= {"threads": list(one.threads), "block": list(one.block), "bytes": one.bytes,
@@ -107,7 +107,7 @@ def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFindi
             what = "shared memory is read" if evidence["shared"] else "the registers are read"
             places += [_place(module, one.load, what)] if one.load is not None else []
             places += written[:1]
-            rule, (title, message) = lc610.RULE, lc610.tell(evidence)
+            rule, (title, message) = lc610.rule, lc610.tell(evidence)
         found.setdefault((rule.code, one.letter, places[0].where), KernelFinding(
             rule.code, "note" if one.extent else rule.severity, title, message, _different(places), evidence
         ))  # fmt: skip
@@ -125,7 +125,7 @@ def told_sums(every: Sequence[Found], module: TracedModule) -> list[KernelFindin
                 )
                 facts = {"kernel": module.kernel, "arch": module.arch, "threads": list(one.threads),
                          "count": one.bytes, "step": one.multiple}  # fmt: skip
-                page = lc615.RULE
+                page = lc615.rule
                 told = KernelFinding(page.code, page.severity, *lc615.tell(facts), (place,), facts)
                 found.setdefault(place.where, told)
             continue
@@ -139,7 +139,7 @@ def told_sums(every: Sequence[Found], module: TracedModule) -> list[KernelFindin
         places = [_place(module, one.op, "it is stored", one.threads[0])]
         places += [_place(module, where, "the lanes are added up")] if tag(where) else []
         places += [_place(module, op, "lanes beyond the end load nothing") for op in one.writers]
-        rule, (title, message) = lc611.RULE, lc611.tell(evidence)
+        rule, (title, message) = lc611.rule, lc611.tell(evidence)
         severity = "note" if one.extent else rule.severity
         told = KernelFinding(rule.code, severity, title, message, _different(places), evidence)
         found.setdefault(places[0].where, told)
@@ -182,7 +182,7 @@ def _of_tensor_memory(breach: Breach, facts: dict[str, Any], module: TracedModul
     }  # fmt: skip
     title, message = lc610.tell({**evidence, "threads": (thread, thread)})
     places.insert(0, _place(module, breach.store, "they are stored", thread))
-    return KernelFinding(lc610.RULE.code, lc610.RULE.severity, title, message, _different(places), evidence)
+    return KernelFinding(lc610.rule.code, lc610.rule.severity, title, message, _different(places), evidence)
 
 
 def _different(places: Sequence[KernelPlace]) -> tuple[KernelPlace, ...]:
@@ -199,7 +199,7 @@ def _moved(breach: Breach, facts: dict[str, Any], module: TracedModule) -> Kerne
     if breach.store is not breach.op:
         places.append(_place(module, breach.store, "its elements are stored"))
     evidence = {"kernel": module.kernel, "arch": module.arch, **facts}
-    return KernelFinding(one.RULE.code, one.RULE.severity, title, message, tuple(places), evidence)
+    return KernelFinding(one.rule.code, one.rule.severity, title, message, tuple(places), evidence)
 
 
 def _where(breach: Breach) -> tuple[str, int]:

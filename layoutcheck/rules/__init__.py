@@ -43,7 +43,7 @@ def _rules_for(family: str | None, differs: bool) -> dict[str, Rule]:
         for name in rule_files(tuple(__path__))
         if name.split("_")[1] not in others and (differs or int(name[2:5]) not in DIFFERING)
     ]
-    found: list[Rule] = [importlib.import_module(f"{__name__}.{name}").RULE for name in names]
+    found: list[Rule] = [importlib.import_module(f"{__name__}.{name}").rule for name in names]
     return {rule.code: rule for rule in found}
 
 

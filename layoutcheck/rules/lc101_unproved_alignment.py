@@ -11,7 +11,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 KINDS = ("src_alignment", "dst_alignment")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """The compiler's own alignment complaint, with the facts that would satisfy it."""
     said = analysis.prediction
     if said.kind not in KINDS or said.outcome != "rejected":
@@ -19,7 +20,7 @@ def find(analysis: Analysis) -> Findings:
     side = said.operand or "src"
     have, need = int(said.evidence["have_bits"]), int(said.evidence["need_bits"])
     promises = missing_promises(analysis.copy.whole(side), need)
-    yield RULE.finding(
+    yield rule.finding(
         f"the {NAMES[side]} is only known to be {have // 8} B aligned; the copy needs {need // 8} B",
         f"align<{have // 8}> is what the compiler proved about the address that it copies "
         f"{'from' if side == 'src' else 'to'}. {_cause(analysis, side, need, promises)}",
@@ -52,6 +53,3 @@ def _cause(analysis: Analysis, side: str, need: int, promises: Sequence[Promise]
         f"{promise}If its allocation has that alignment already, the offset of this view is not proved to be a "
         f"multiple of {need // 8} B: its strides, a stage or an index."
     )
-
-
-RULE = make_rule("rejected", find)

@@ -9,7 +9,8 @@ KINDS = ("static_strides_one", "static_strides_match", "dynamic_strides")
 ALIGNMENT = ("src_alignment", "dst_alignment")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """A refused copy whose values no single instruction could move, whatever the compiler named as the reason."""
     copy = analysis.copy
     if analysis.prediction.outcome != "rejected" or analysis.prediction.kind not in (*KINDS, *ALIGNMENT):
@@ -22,7 +23,7 @@ def find(analysis: Analysis) -> Findings:
     worst = min(breaks, key=lambda found: found.element)
     fine = [side for side in vector_sides(copy) if find_break(copy, side) is None]
     other = f" The {NAMES[fine[0]]}'s are adjacent." if fine else ""
-    yield RULE.finding(
+    yield rule.finding(
         f"the values of one {width_bits(copy)}-bit copy are not adjacent in the {NAMES[worst.side]}",
         f"{describe(worst, copy)}.{other}",
         Where(worst.side, worst.path, 0, worst.element),
@@ -33,6 +34,3 @@ def find(analysis: Analysis) -> Findings:
             "compiler": analysis.prediction.message,
         },
     )
-
-
-RULE = make_rule("rejected", find)

@@ -8,12 +8,13 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refus
 KINDS = ("width", "atom_width", "atom_form", "atom_options", "load_cache_mode", "mem_order")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, *KINDS):
         form = f"the atom has no such variant: {said.message[:80]}"
         width = f"{analysis.width_bits} bits is not a width of this atom"
-        yield refused(RULE, said, width if said.kind == "width" else form, _text(analysis))
+        yield refused(rule, said, width if said.kind == "width" else form, _text(analysis))
 
 
 def _text(analysis: Analysis) -> str:
@@ -26,6 +27,3 @@ def _text(analysis: Analysis) -> str:
         )
         return f"cp.async with cache = {analysis.copy.atom.cache} moves {counts} at a time."
     return analysis.prediction.message
-
-
-RULE = make_rule("rejected", find)

@@ -11,13 +11,11 @@ _LOST = (
 )
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, "space"):
         title = f"the atom does not copy from {analysis.copy.src.space} to {analysis.copy.dst.space}"
         lost = [name for name in ("src", "dst") if getattr(analysis.copy, name).space == "generic"]
         why = f" {' and '.join(lost)}: {_LOST}" if lost else ""
-        yield refused(RULE, said, title, f"{analysis.copy.atom}: {said.message}.{why}")
-
-
-RULE = make_rule("rejected", find)
+        yield refused(rule, said, title, f"{analysis.copy.atom}: {said.message}.{why}")

@@ -13,11 +13,9 @@ _TITLES = {
 }
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, *_TITLES):
         shapes = f"source {text(analysis.copy.src.layout.shape)} against destination {text(analysis.copy.dst.layout.shape)}"
-        yield refused(RULE, said, _TITLES[said.kind], f"{shapes}: {said.message}.")
-
-
-RULE = make_rule("rejected", find)
+        yield refused(rule, said, _TITLES[said.kind], f"{shapes}: {said.message}.")

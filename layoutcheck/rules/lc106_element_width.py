@@ -5,11 +5,9 @@ from __future__ import annotations
 from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, "element_width", "npow2_sub_byte"):
         title = f"{analysis.copy.src.dtype} to {analysis.copy.dst.dtype}: this copy does not support these element types"
-        yield refused(RULE, said, title, f"{said.message}. A copy moves bits and converts nothing.")
-
-
-RULE = make_rule("rejected", find)
+        yield refused(rule, said, title, f"{said.message}. A copy moves bits and converts nothing.")

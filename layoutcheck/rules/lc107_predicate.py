@@ -9,7 +9,8 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refus
 KINDS = ("pred_space", "pred_dynamic_shape", "pred_rank", "pred_shape", "pred_width")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, *KINDS):
         shape = said.evidence.get("want")
@@ -17,11 +18,8 @@ def find(analysis: Analysis) -> Findings:
         more = f"{more}. " if more else ""
         wanted = f"shape {shape}" if shape else "the sizes of the source's rest modes"
         yield refused(
-            RULE,
+            rule,
             said,
             "the predicate does not fit the copy",
             f"{said.message}. {more}It needs one entry for each atom: {wanted}.",
         )
-
-
-RULE = make_rule("rejected", find)

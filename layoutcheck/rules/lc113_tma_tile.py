@@ -30,17 +30,15 @@ def _why(said: Prediction) -> str:
     return f" {why[0].upper()}{why[1:]}." if why else ""
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """What the Python layer and the verifier refuse."""
     said = refusal(analysis, *_TITLES)
     if said is None:
         return
-    yield RULE.finding(
+    yield rule.finding(
         _TITLES[said.kind],
         f"The compiler says: {said.message.rstrip('.')}.{_why(said)}",
         Where(said.operand),
         plain(said.evidence),
     )
-
-
-RULE = make_rule("rejected", find)

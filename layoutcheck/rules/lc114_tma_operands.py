@@ -6,19 +6,17 @@ from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule, refusal
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """Operands of the wrong kind."""
     said = refusal(analysis, "tma_operands")
     if said is None:
         return
     atom = analysis.copy.atom
     called = f"a TMA {atom.kind}" if isinstance(atom, TmaCopy) else "a copy"
-    yield RULE.finding(
+    yield rule.finding(
         f"{called} from {analysis.copy.src.space} to {analysis.copy.dst.space}",
         f"The compiler says: {said.message}.",
         Where(said.operand),
         {"src_space": analysis.copy.src.space, "dst_space": analysis.copy.dst.space},
     )
-
-
-RULE = make_rule("rejected", find)

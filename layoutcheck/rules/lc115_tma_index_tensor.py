@@ -6,17 +6,15 @@ from layoutcheck.findings import plain
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule, refusal
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """What the DSL refuses of the index tensor and of the rank."""
     said = refusal(analysis, "tma_index")
     if said is None:
         return
-    yield RULE.finding(
+    yield rule.finding(
         "the operands are not a tensor of rows with an index for each row",
         f"The compiler says: {said.message}.",
         Where(said.operand),
         plain(said.evidence),
     )
-
-
-RULE = make_rule("rejected", find)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """The type's own refusal."""
     if said := refusal(analysis, "tcgen05_form"):
         why = f"{analysis.copy.atom}: {said.message.rstrip('.')}."
-        yield refused(RULE, said, "no tcgen05 instruction has this shape and repetition", why, "atom")
-
-
-RULE = make_rule("rejected", find)
+        yield refused(rule, said, "no tcgen05 instruction has this shape and repetition", why, "atom")

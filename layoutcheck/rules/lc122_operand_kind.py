@@ -5,10 +5,8 @@ from __future__ import annotations
 from layoutcheck.rules.rule import Analysis, Findings, make_rule, refusal, refused
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """The verifier's own refusal."""
     if said := refusal(analysis, "operand_kind"):
-        yield refused(RULE, said, "the atom takes another kind of operand")
-
-
-RULE = make_rule("rejected", find)
+        yield refused(rule, said, "the atom takes another kind of operand")

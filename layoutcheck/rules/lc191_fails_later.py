@@ -6,15 +6,13 @@ from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("rejected")
+def rule(analysis: Analysis) -> Findings:
     """Forms for which there is no instruction, found when the instructions are worked out."""
     if isinstance(analysis.obstacle, CompilerFails):
         reason = analysis.obstacle.message
-        yield RULE.finding(
+        yield rule.finding(
             "accepted by the verifier, refused by code generation",
             f"{reason[0].upper() + reason[1:]}.",
             Where("atom"),
         )
-
-
-RULE = make_rule("rejected", find)

@@ -17,7 +17,8 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """An accepted copy that moves other bytes than asked because V is scattered, by static strides."""
     copy = analysis.resolved
     if copy.atom is not None and copy.atom.by_engine:  # LC221 and LC223
@@ -30,7 +31,7 @@ def find(analysis: Analysis) -> Findings:
         found = find_break(copy, side, within)
         if found is None or found.is_dynamic:
             continue
-        yield RULE.finding(
+        yield rule.finding(
             f"one {width_bits(copy)}-bit instruction moves adjacent bytes, but the {NAMES[side]}'s values are scattered",
             f"{describe(found, copy)}. The compiler accepts it. {sentence(analysis, 'wrong', 'missing')}",
             where(analysis, "wrong", side, found.path),
@@ -41,6 +42,3 @@ def find(analysis: Analysis) -> Findings:
                 **evidence(analysis, *EXPLAINS),
             },
         )
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

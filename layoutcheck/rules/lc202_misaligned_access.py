@@ -11,13 +11,14 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 SYMPTOMS = ("misaligned_src", "misaligned_dst")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", symptoms=SYMPTOMS)
+def rule(analysis: Analysis) -> Findings:
     """Each side on which an access is not aligned to its width."""
     for kind, side in (("misaligned_src", "src"), ("misaligned_dst", "dst")):
         if kind not in occurred(analysis):
             continue
         path, cause = _cause(analysis, side)
-        yield RULE.finding(
+        yield rule.finding(
             f"an access of {_width(analysis, side)} B to the {NAMES[side]} is not aligned: the kernel faults",
             f"{cause} {sentence(analysis, kind)}",
             where(analysis, kind, side, path),
@@ -66,6 +67,3 @@ def _cause(analysis: Analysis, side: str) -> tuple[tuple[int, ...] | None, str]:
             f"({analysis.copy.op})."
         )
     return None, f"The addresses in the {NAMES[side]} are not multiples of {width} B."
-
-
-RULE = make_rule("wrong", find, symptoms=SYMPTOMS)

@@ -8,9 +8,10 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 TITLES = {"missing": "part of the destination is never written"}
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", symptoms=TITLES)
+def rule(analysis: Analysis) -> Findings:
     """What was seen, where no rule names the cause."""
-    return seen(RULE, analysis, TITLES, _lead)
+    return seen(rule, analysis, TITLES, _lead)
 
 
 def _lead(analysis: Analysis) -> str:
@@ -18,6 +19,3 @@ def _lead(analysis: Analysis) -> str:
     if text and analysis.resolved.dst.spare is not None:
         text += "The compiler drops each vector that is not all in the destination's registers. "
     return text
-
-
-RULE = make_rule("wrong", find, symptoms=TITLES)

@@ -11,9 +11,7 @@ TITLES = {
 }
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", symptoms=TITLES)
+def rule(analysis: Analysis) -> Findings:
     """What was seen, where no rule names the cause."""
-    return seen(RULE, analysis, TITLES, vector_against_v)
-
-
-RULE = make_rule("wrong", find, symptoms=TITLES)
+    return seen(rule, analysis, TITLES, vector_against_v)

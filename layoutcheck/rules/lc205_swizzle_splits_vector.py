@@ -19,7 +19,8 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """A swizzled side whose chunks are wider than the swizzle's granule, or straddle two granules."""
     run = analysis.worst
     if run is None or (analysis.copy.atom and analysis.copy.atom.by_engine):  # LC222, LC233, LC237
@@ -33,7 +34,7 @@ def find(analysis: Analysis) -> Findings:
         if not _clean(plain, analysis, side, run.src_base, run.dst_base):
             continue  # wrong without the swizzle too: another rule's business
         cause = _cause(analysis, side, swizzle)
-        yield RULE.finding(
+        yield rule.finding(
             f"{swizzle} scatters bytes that one access to the {NAMES[side]} keeps together",
             f"{cause} {sentence(analysis, 'wrong', 'misaligned_' + side)}",
             where(analysis, "wrong", side),
@@ -72,6 +73,3 @@ def _clean(plain: Copy, analysis: Analysis, side: str, src_base: int, dst_base: 
     except InputError:
         return False
     return compare(asked, done, plain, src_base, dst_base).clean
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

@@ -8,7 +8,8 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 EXPLAINS = ("guard",)
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """A predicate that guards elements by entries of other elements."""
     copy = analysis.copy
     if copy.pred is None or "guard" not in occurred(analysis):
@@ -16,12 +17,9 @@ def find(analysis: Analysis) -> Findings:
     assert analysis.effect is not None and analysis.worst is not None
     run = analysis.worst.execution
     bits = analysis.width_bits or run.target.width * run.unit_bits
-    yield RULE.finding(
+    yield rule.finding(
         "the predicate has one entry for each element, but the machine reads one for each vector",
         f"pred {copy.pred.layout} names an entry for every element; one {bits}-bit instruction moves {bits // copy.src.dtype.bits} elements and reads only the first of their entries: {analysis.effect['guard']} bytes follow an entry that is not their own.",
         where(analysis, "guard", "pred"),
         evidence(analysis, "guard"),
     )
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

@@ -6,17 +6,15 @@ from layoutcheck.analysis.comparison.observables import reinterpreted
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong")
+def rule(analysis: Analysis) -> Findings:
     """Two types of one width where the same bits mean different values."""
     if not analysis.accepted or not reinterpreted(analysis.copy):
         return
     src, dst = analysis.copy.src.dtype, analysis.copy.dst.dtype
-    yield RULE.finding(
+    yield rule.finding(
         f"{src} bits are copied into a {dst} tensor without conversion",
         f"The compiler compares widths ({src.bits} bits), not types: every value is reinterpreted.",
         Where("dst"),
         {"src_dtype": str(src), "dst_dtype": str(dst), "bits": src.bits},
     )
-
-
-RULE = make_rule("wrong", find)

@@ -13,7 +13,8 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """A recast operand that names other bytes than before."""
     for side in ("src", "dst"):
         memref = analysis.copy.whole(side)
@@ -22,7 +23,7 @@ def find(analysis: Analysis) -> Findings:
             continue
         dropped = original.swizzle if memref.swizzle is None else None
         if dropped is not None and dropped.bits and _seen(analysis, side, dropped):
-            yield RULE.finding(
+            yield rule.finding(
                 f"the recast of the {NAMES[side]} dropped the pointer's swizzle",
                 f"{original} becomes {memref}: it addresses elements as if there were no {original.swizzle}. {sentence(analysis, 'wrong', 'missing')}",
                 where(analysis, "wrong", side),
@@ -36,7 +37,7 @@ def find(analysis: Analysis) -> Findings:
         for path, extent, stride in leaves(original.layout):
             if extent == 1 or stride in (0, 1) or not isinstance(stride, int) or stride % ratio == 0:
                 continue
-            yield RULE.finding(
+            yield rule.finding(
                 f"the recast to {memref.dtype} rounded a stride of the {NAMES[side]}",
                 f"Mode {dotted(path)} of {original.layout} has stride {stride} {original.dtype}, which is "
                 f"{stride / ratio:g} {memref.dtype}; {memref.layout} has {-(-stride // ratio)}. {sentence(analysis, 'wrong')}",
@@ -57,13 +58,10 @@ def _torn(analysis: Analysis, side: str, memref: Memref, original: Memref) -> Fi
     """Elements of which a narrower type sees only the first part."""
     if recast_is_exact(memref.dtype.bits, original.dtype.bits, original.layout) is not False:
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"the recast to {memref.dtype} takes the first part of each element of the {NAMES[side]}",
         f"No mode of {original.layout} has stride 1, so its {original.dtype} elements are not one run of {memref.dtype}: "
         f"the recast view has the first {memref.dtype.bits} of each element's {original.dtype.bits} bits.",
         where(analysis, "wrong", side),
         {"bits": memref.dtype.bits, "of_bits": original.dtype.bits, **evidence(analysis, *EXPLAINS)},
     )
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

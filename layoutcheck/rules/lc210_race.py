@@ -11,9 +11,7 @@ TITLES = {
 }
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", symptoms=TITLES)
+def rule(analysis: Analysis) -> Findings:
     """Destination bytes that several threads write with different data."""
-    return seen(RULE, analysis, TITLES)
-
-
-RULE = make_rule("wrong", find, symptoms=TITLES)
+    return seen(rule, analysis, TITLES)

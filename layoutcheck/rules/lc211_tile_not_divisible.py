@@ -7,7 +7,8 @@ from layoutcheck.rules.effects import MISPLACED, evidence, occurred, sentence, w
 from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=MISPLACED)
+def rule(analysis: Analysis) -> Findings:
     """Modes whose extent is not a multiple of the tiler's."""
     tiling = analysis.copy.tiling
     if tiling is None or not occurred(analysis):
@@ -18,13 +19,10 @@ def find(analysis: Analysis) -> Findings:
         if not isinstance(extent, int) or not isinstance(tile, int) or extent % tile == 0:
             continue
         steps = -(-extent // tile)
-        yield RULE.finding(
+        yield rule.finding(
             f"mode {i} has {extent} elements, the tiled copy takes {tile} at a time",
             f"The partition makes {steps} steps and covers 0..{steps * tile - 1}: {steps * tile - extent} past the end. "
             f"{sentence(analysis, 'outside_dst', 'outside_src', 'wrong')}",
             where(analysis, "outside_dst", "tiled", (i,)),
             {"extent": extent, "tiler": tile, "steps": steps, **evidence(analysis, *MISPLACED)},
         )
-
-
-RULE = make_rule("wrong", find, explains=MISPLACED)

@@ -9,7 +9,8 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 EXPLAINS = ("missing", "outside_src", "outside_dst", "wrong", "race", "misaligned_src", "misaligned_dst")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """A block of another size, and its effect."""
     tiling = analysis.copy.tiling
     if tiling is None or tiling.block_threads is None or not occurred(analysis):
@@ -18,7 +19,7 @@ def find(analysis: Analysis) -> Findings:
     if block == threads:
         return
     kind = "missing" if block < threads else "outside_dst"
-    yield RULE.finding(
+    yield rule.finding(
         f"the tiled copy has {threads} threads, but the block has {block}",
         (
             f"Threads {block}..{threads - 1} never run. "
@@ -29,6 +30,3 @@ def find(analysis: Analysis) -> Findings:
         where(analysis, kind, "tiled"),
         {"threads": threads, "block": block, **evidence(analysis, *EXPLAINS)},
     )
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

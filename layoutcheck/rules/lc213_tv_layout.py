@@ -12,7 +12,8 @@ from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, 
 from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=MISPLACED)
+def rule(analysis: Analysis) -> Findings:
     """What the thread-value layout leaves out, repeats or reaches past."""
     tiling = analysis.copy.tiling
     if tiling is None or not occurred(analysis) & set(MISPLACED):
@@ -33,7 +34,7 @@ def find(analysis: Analysis) -> Findings:
     repeated = pairs - past - covered
     if past == 0 and covered == tile and repeated == 0:
         return
-    yield RULE.finding(
+    yield rule.finding(
         "the thread-value layout is not one to one onto its tiler",
         f"{tiled.layout_tv} names {pairs} places of a tile of {tile}: {tile - covered} elements belong to no thread, {repeated} are named more than once, {past} are past the tile. "
         f"{sentence(analysis, 'missing', 'outside_dst', 'wrong')}",
@@ -47,6 +48,3 @@ def find(analysis: Analysis) -> Findings:
             **evidence(analysis, *MISPLACED),
         },
     )
-
-
-RULE = make_rule("wrong", find, explains=MISPLACED)

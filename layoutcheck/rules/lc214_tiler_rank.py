@@ -8,7 +8,8 @@ from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, 
 from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=MISPLACED)
+def rule(analysis: Analysis) -> Findings:
     """A tiler of smaller rank, where the copy goes wrong by it."""
     tiling = analysis.copy.tiling
     if tiling is None or not occurred(analysis):
@@ -16,7 +17,7 @@ def find(analysis: Analysis) -> Findings:
     rank, needed = len(tiling.tiled.tiler), len(tiling.src.layout)
     if rank >= needed or (rank > 1 and _uneven(tiling)):
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"a tiled copy of {rank} mode{'s' if rank > 1 else ''} over a tensor of {needed}",
         f"The values of a thread run along mode 0 of {tiling.src.layout}, stride {tiling.src.layout.modes[0].stride}. "
         f"{sentence(analysis, 'wrong', 'misaligned_src', 'outside_src')}",
@@ -32,6 +33,3 @@ def _uneven(tiling: Tiling) -> bool:
         if isinstance(extent, int) and isinstance(tile, int) and extent % tile:
             return True
     return False
-
-
-RULE = make_rule("wrong", find, explains=MISPLACED)

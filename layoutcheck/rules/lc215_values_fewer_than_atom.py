@@ -7,7 +7,8 @@ from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, 
 from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=MISPLACED)
+def rule(analysis: Analysis) -> Findings:
     """A tiled copy whose thread owns less than one instruction moves."""
     tiling = analysis.copy.tiling
     if tiling is None or not occurred(analysis):
@@ -16,13 +17,10 @@ def find(analysis: Analysis) -> Findings:
     n = analysis.per_instruction
     if not isinstance(values, int) or values % n == 0:
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"a thread has {values} values, but one instruction moves {n}",
         f"The DSL widens V to whole {analysis.width_bits}-bit instructions, so slices overlap. "
         f"{sentence(analysis, 'misaligned_src', 'race', 'outside_dst')}",
         where(analysis, misplaced(analysis), "tiled"),
         {"values": values, "elements": n, **evidence(analysis, *MISPLACED)},
     )
-
-
-RULE = make_rule("wrong", find, explains=MISPLACED)

@@ -12,7 +12,8 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 EXPLAINS = ("unmatched", "outside_pred", "missing", "outside_src", "outside_dst", "guard")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """Elements without a partner, predicate entries past the end."""
     if analysis.effect is None or isinstance(
         analysis.copy.atom, (LdMatrix, StMatrix, TmemLoad, TmemStore, S2TCopy)
@@ -20,7 +21,7 @@ def find(analysis: Analysis) -> Findings:
         return
     if analysis.effect["unmatched"]:
         src, dst = analysis.copy.src.layout, analysis.copy.dst.layout
-        yield RULE.finding(
+        yield rule.finding(
             "source and destination differ in size, and the compiler does not compare them",
             f"{many(analysis.effect['unmatched'], f'element of {src} -> {dst} has', f'elements of {src} -> {dst} have')} "
             "no partner on the other side. "
@@ -29,12 +30,9 @@ def find(analysis: Analysis) -> Findings:
             {"unmatched": analysis.effect["unmatched"], **evidence(analysis, *EXPLAINS)},
         )
     if analysis.effect["outside_pred"] and analysis.copy.pred is not None:
-        yield RULE.finding(
+        yield rule.finding(
             "the predicate is read past its end",
             f"{analysis.copy.pred.layout} is shorter than the copy needs: {analysis.effect['outside_pred']} of the entries that it reads are outside, and it depends on chance whether their elements are copied.",
             where(analysis, "outside_pred", "pred"),
             evidence(analysis, "outside_pred"),
         )
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

@@ -11,7 +11,8 @@ EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "unmatched", "over
 _REGISTER_BITS = 32  # PTX ISA, ldmatrix and stmatrix: one 32-bit register a matrix and thread
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """A register V that is not what the instruction fills or empties."""
     atom, kind = analysis.copy.atom, first_of(analysis, EXPLAINS)
     if not isinstance(atom, MatrixAtom) or kind is None:
@@ -30,7 +31,7 @@ def find(analysis: Analysis) -> Findings:
         else f"{registers.layout} puts the two halves of a register {paired.stride if paired else 0} elements apart; they are "
         "written as one 32-bit unit. "
     )
-    yield RULE.finding(
+    yield rule.finding(
         f"the register fragment does not have the values that {name}.x{atom.num_matrices} moves",
         text + sentence(analysis, "outside_dst", "wrong", "missing"),
         where(analysis, kind, side, (0,)),
@@ -43,6 +44,3 @@ def _registers(atom: MatrixAtom) -> int:
     rows, columns = atom.mode
     bits = 16 if atom.mode == (8, 8) else 8
     return max(1, rows * columns * bits // (32 * _REGISTER_BITS))
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

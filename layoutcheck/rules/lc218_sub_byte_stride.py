@@ -7,7 +7,8 @@ from layoutcheck.rules.effects import MISPLACED, evidence, misplaced, occurred, 
 from layoutcheck.rules.rule import Analysis, Findings, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=MISPLACED)
+def rule(analysis: Analysis) -> Findings:
     """Copies of elements narrower than a byte that go wrong."""
     bits = analysis.copy.src.dtype.bits
     if bits >= 8 or analysis.copy.needs_map or not occurred(analysis):
@@ -18,19 +19,16 @@ def find(analysis: Analysis) -> Findings:
         kind = misplaced(analysis)
         text = f"A boolean is stored as a byte, and a vector moves one bit of each. {sentence(analysis, *MISPLACED)}"
         title = "booleans are stored in bytes and moved as bits"
-        yield RULE.finding(title, text, where(analysis, kind), evidence(analysis, *MISPLACED))
+        yield rule.finding(title, text, where(analysis, kind), evidence(analysis, *MISPLACED))
         return
     for side in ("src", "dst"):
         found = find_break(analysis.resolved, side, 8 // bits)
         if found is None:
             continue
-        yield RULE.finding(
+        yield rule.finding(
             f"{bits}-bit elements of the {NAMES[side]} are not adjacent, and share bytes with others",
             f"{found.mode_text[0].upper() + found.mode_text[1:]} of the {NAMES[side]} {found.layout} has stride {found.stride}. "
             f"{sentence(analysis, 'wrong', 'outside_dst')}",
             where(analysis, "wrong", side, found.path),
             {"stride": str(found.stride), **evidence(analysis, *MISPLACED)},
         )
-
-
-RULE = make_rule("wrong", find, explains=MISPLACED)

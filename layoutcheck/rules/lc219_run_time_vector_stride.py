@@ -9,7 +9,8 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """A V whose first strides are dynamic, moved as if they were 1."""
     copy = analysis.resolved
     if not occurred(analysis) & set(EXPLAINS) or elements(copy) < 2:
@@ -19,12 +20,9 @@ def find(analysis: Analysis) -> Findings:
         if found is None or not found.is_dynamic:
             continue
         never = " It can never be 1." if found.stride.divisor > 1 else ""
-        yield RULE.finding(
+        yield rule.finding(
             f"the {NAMES[side]}'s stride of V is known only at run time, and the instruction assumes that it is 1",
             f"{describe(found, copy)}.{never} {sentence(analysis, 'wrong', 'missing')}",
             where(analysis, "wrong", side, found.path),
             {"stride": str(found.stride), **evidence(analysis, *EXPLAINS)},
         )
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

@@ -13,7 +13,8 @@ from layoutcheck.rules.rule import Analysis, Findings, demanded, make_rule
 EXPLAINS = ("misaligned_src", "misaligned_dst")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """A bulk copy one of whose addresses is not a multiple of 16."""
     if bulk_atom(analysis) is None or instruction_bytes(analysis) % GRAIN_BYTES:  # an odd size: LC221
         return
@@ -22,7 +23,7 @@ def find(analysis: Analysis) -> Findings:
         if kind not in occurred(analysis):
             continue
         field, value, cause = _cause(analysis, side)
-        yield RULE.finding(
+        yield rule.finding(
             f"the {NAMES[side]} address of a bulk copy is not a multiple of {GRAIN_BYTES} B",
             f"{cause} {sentence(analysis, kind)}",
             where(analysis, kind),
@@ -51,6 +52,3 @@ def _cause(analysis: Analysis, side: str) -> tuple[str, str, str]:
             f"{size} a step.",
         )
     return f"{side} address", str(memref.layout), f"Runs of the {NAMES[side]} begin between 16 B boundaries."
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

@@ -10,7 +10,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 EXPLAINS = ("misaligned_src", "misaligned_dst", "missing", "wrong")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """Instructions whose size is not a multiple of 16."""
     if bulk_atom(analysis) is None or not instructions(analysis):
         return
@@ -18,7 +19,7 @@ def find(analysis: Analysis) -> Findings:
     if size % GRAIN_BYTES == 0:
         return
     run = run_of_v(analysis)
-    yield RULE.finding(
+    yield rule.finding(
         f"bulk copies of {size} B, which is not a multiple of {GRAIN_BYTES}",
         f"Mode 0 of {analysis.copy.src.layout} and {analysis.copy.dst.layout} keeps {run} "
         f"element{'s' if run != 1 else ''} together, and each such run becomes one instruction of {size} B.",
@@ -32,6 +33,3 @@ def find(analysis: Analysis) -> Findings:
             **evidence(analysis, *EXPLAINS),
         ),
     )
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

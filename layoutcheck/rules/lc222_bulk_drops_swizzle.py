@@ -10,7 +10,8 @@ from layoutcheck.rules.rule import Analysis, Findings, demanded, make_rule
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """A bulk copy that goes wrong, with a swizzle on one of its pointers."""
     if bulk_atom(analysis) is None or not occurred(analysis) & set(EXPLAINS):
         return
@@ -18,7 +19,7 @@ def find(analysis: Analysis) -> Findings:
         swizzle = analysis.copy.side(side).swizzle
         if swizzle is None or not swizzle.bits:
             continue
-        yield RULE.finding(
+        yield rule.finding(
             f"the bulk copy ignores {swizzle} of the {NAMES[side]}",
             f"It moves bytes one after another; {swizzle} keeps only {swizzle.granule} B together. "
             f"{sentence(analysis, 'wrong', 'missing')}",
@@ -31,6 +32,3 @@ def find(analysis: Analysis) -> Findings:
                 **evidence(analysis, *EXPLAINS),
             ),
         )
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

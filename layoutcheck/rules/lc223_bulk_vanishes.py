@@ -8,14 +8,15 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 EXPLAINS = ("missing",)
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """An accepted bulk copy without instructions."""
     atom = bulk_atom(analysis)
     if atom is None or instructions(analysis):
         return
     run = run_of_v(analysis)
     bits = run * atom.dtype.bits
-    yield RULE.finding(
+    yield rule.finding(
         "the compiler emits no instruction for this bulk copy",
         f"Mode 0 keeps {run} elements together, {bits} bits, which {atom.width_bits} does not divide: "
         f"none of {asked_bytes(analysis)} B is copied.{stalls(analysis)}",
@@ -28,6 +29,3 @@ def find(analysis: Analysis) -> Findings:
             asked_bytes=asked_bytes(analysis),
         ),
     )
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

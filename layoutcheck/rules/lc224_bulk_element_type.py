@@ -9,14 +9,15 @@ from layoutcheck.rules.rule import Analysis, Findings, demanded, make_rule
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """A bulk copy that goes wrong because its atom counts elements of another width."""
     atom = bulk_atom(analysis)
     kind = first_of(analysis, EXPLAINS)
     bits = analysis.copy.src.dtype.bits
     if atom is None or atom.dtype.bits == bits or kind is None or not instructions(analysis):
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"an atom of {atom.dtype} counts the bytes of {analysis.copy.src.dtype} tensors",
         f"One instruction moves {instruction_bytes(analysis)} B: its elements at {atom.dtype.bits} bits each, where "
         f"the tensors' have {bits}. {sentence(analysis, kind)}{stalls(analysis)}",
@@ -29,6 +30,3 @@ def find(analysis: Analysis) -> Findings:
             **evidence(analysis, *EXPLAINS),
         ),
     )
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

@@ -9,14 +9,15 @@ from layoutcheck.rules.rule import Analysis, Findings, demanded, make_rule
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EXPLAINS)
+def rule(analysis: Analysis) -> Findings:
     """A bulk copy of 6-bit elements, of more than one instruction, that goes wrong."""
     kind = first_of(analysis, EXPLAINS)
     if kind is None or bulk_atom(analysis) is None or analysis.copy.src.dtype.bits != 6:
         return
     if instructions(analysis) < 2:
         return
-    yield RULE.finding(
+    yield rule.finding(
         "rows of 6-bit elements begin where 8-bit ones would",
         f"Each of {instructions(analysis)} instructions moves {instruction_bytes(analysis)} B, 6 bits an element; their "
         f"addresses advance by 8 bits an element. {sentence(analysis, kind)}",
@@ -29,6 +30,3 @@ def find(analysis: Analysis) -> Findings:
             **evidence(analysis, *EXPLAINS),
         ),
     )
-
-
-RULE = make_rule("wrong", find, explains=EXPLAINS)

@@ -6,7 +6,8 @@ from layoutcheck.rules.bulk import MEASURED
 from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=("fault",))
+def rule(analysis: Analysis) -> Findings:
     """An accepted copy whose mask or rank names a block past the cluster's last, or an empty mask."""
     cluster = analysis.copy.cluster
     if cluster is None or not analysis.runs or (cluster.named and not cluster.outside):
@@ -20,7 +21,7 @@ def find(analysis: Analysis) -> Findings:
     else:
         title = "the mask names no block"
         message = "Nothing is copied, and a wait for the bytes never ends."
-    yield RULE.finding(
+    yield rule.finding(
         title,
         message,
         Where("atom"),
@@ -31,6 +32,3 @@ def find(analysis: Analysis) -> Findings:
             f"PTX ISA, cp.async.bulk and mapa; {MEASURED}",
         ),
     )
-
-
-RULE = make_rule("wrong", find, explains=("fault",))

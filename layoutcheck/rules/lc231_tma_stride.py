@@ -11,7 +11,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import EFFECTS, mapped_strides, mapped_tensor, whole_tma
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """Every stride of the tensor map that is cut off."""
     yield from _of_coordinates(analysis)
     found = whole_tma(analysis)
@@ -28,7 +29,7 @@ def find(analysis: Analysis) -> Findings:
         kept = found.stored.strides_bytes[dimension - 1]
         run_time = isinstance(typed, Dynamic)
         named = f"stride {typed}, {value} for instance," if run_time else f"stride {typed},"
-        yield RULE.finding(
+        yield rule.finding(
             f"the tensor map stores a stride of {stride} B as {kept} B{', for instance' * run_time}",
             f"Mode {mode} of the global tensor {found.gmem.layout} has {named} which is "
             f"{value * width / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder, so that row i is read from {stride - kept} * i B before its address."
@@ -56,7 +57,7 @@ def _of_coordinates(analysis: Analysis) -> Findings:
             continue
         named = f"Mode {mode} of the global tensor {gmem.layout} has stride {stride}"
         if isinstance(stride, Dynamic):
-            yield RULE.finding(
+            yield rule.finding(
                 "a stride of the tensor map is only known at run time",
                 f"{named}: the DSL drops the remainder of a division by 16 B, without a check. Promise the divisibility where the tensor is made, and check it on the host.",
                 Where(gmem_side(analysis.copy)),
@@ -65,13 +66,10 @@ def _of_coordinates(analysis: Analysis) -> Findings:
             )
             return
         kept = bits // 8 // PIECE_BYTES * PIECE_BYTES
-        yield RULE.finding(
+        yield rule.finding(
             f"the tensor map stores a stride of {bits / 8:g} B as {kept} B",
             f"{named}, which is {bits / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder.",
             Where(gmem_side(analysis.copy)),
             demanded("globalStrides", bits // 8, WHOLE_PIECES, DRIVER, stored=kept, mode=mode),
         )
         return
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

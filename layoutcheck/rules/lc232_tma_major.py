@@ -8,7 +8,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import EFFECTS, step_of_view, whole_tma
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """A first dimension whose stride is not one element."""
     found = whole_tma(analysis)
     if found is None:
@@ -17,7 +18,7 @@ def find(analysis: Analysis) -> Findings:
     mode, typed, value = found.mode_of(0)
     if value == 1 or found.map.dims[0] == 1:
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"dimension 0 of the tensor map has stride {typed} in global memory, but a box reads it with stride 1",
         f"Mode {mode} is contiguous in shared memory {found.described.layout} and has stride {typed} in the global "
         f"tensor {found.gmem.layout}. A tensor map has no stride for its first dimension: a box takes "
@@ -32,13 +33,10 @@ def _of_tiles(analysis: Analysis) -> Findings:
     step = step_of_view(analysis)
     if step is None:
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"dimension 0 of the tensor map has stride {step} in global memory, but a box reads it with stride 1",
         f"The elements that are adjacent in shared memory are {step} coordinates apart in dimension 0 of the tensor map. "
         "A box takes adjacent ones: a tensor map has no stride for its first dimension.",
         Where(gmem_side(analysis.copy)),
         demanded("stride of dimension 0", str(step), "1 element", DRIVER),
     )
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

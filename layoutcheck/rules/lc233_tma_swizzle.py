@@ -11,7 +11,8 @@ from layoutcheck.rules.tma import EFFECTS, same_pattern, tma_atom
 KNOWN = "none, S<1,4,3>, S<2,4,3>, S<3,4,3>"
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """A swizzle that differs from the one in the tensor map, or that the target does not have."""
     if tma_atom(analysis) is None or analysis.effect is None:
         return  # a tile too small to meet the difference
@@ -23,12 +24,9 @@ def find(analysis: Analysis) -> Findings:
         return
     kind = dsl_kind(described.swizzle)
     made = machine_swizzle(kind, parse_arch(analysis.copy.arch).number)
-    yield RULE.finding(
+    yield rule.finding(
         f"TMA does not have swizzle {described.swizzle}: the machine applies {made or 'none'}",
         f"For {described.swizzle} the DSL writes the swizzle {kind} into the tensor map, and {analysis.copy.arch} then permutes bytes by {made or 'none'}. A read through {described.swizzle} gets other elements.",
         Where(side),
         demanded("swizzle", str(described.swizzle), f"one of {KNOWN}", PTX, stored=kind),
     )
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

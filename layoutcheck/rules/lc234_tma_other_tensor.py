@@ -15,7 +15,8 @@ def _named(smem: Memref) -> str:
     return f"{swizzle}{smem.layout}"
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """A tensor that differs from the described one, or coordinates that do not run as the box does."""
     if tma_atom(analysis) is None or analysis.effect is None:
         return
@@ -28,7 +29,7 @@ def find(analysis: Analysis) -> Findings:
         told, own = (
             f"swizzle {one}" if one and one.bits else "no swizzle" for one in (swizzle, smem.swizzle)
         )
-        yield RULE.finding(
+        yield rule.finding(
             f"the tensor map has {told}, the shared tensor {own}",
             f"The host made the tensor map from a shared layout with {told}. The copy is given a shared tensor with {own}. The boxes follow the map; all others that use this memory in the kernel see it through another swizzle.",
             Where(side),
@@ -45,7 +46,7 @@ def find(analysis: Analysis) -> Findings:
             return
         if len(box[0]) > 1 and 0 < SPAN_BYTES[box[2]] != box[1]:
             return
-        yield RULE.finding(
+        yield rule.finding(
             "the elements of V are in another order in shared memory than in the box",
             f"A box of {box[0]} arrives with its first extent fastest, in adjacent bytes; V of the shared tensor, "
             f"{v}, and of the coordinates names its elements in another order. The tensor map was made from another shared layout.",
@@ -56,12 +57,9 @@ def find(analysis: Analysis) -> Findings:
     described = tile.described
     if described is None or (described.layout, described.swizzle) == (smem.layout, smem.swizzle):
         return
-    yield RULE.finding(
+    yield rule.finding(
         "the tensor map was made from another shared layout than the copy uses",
         f"The tensor map was made from {_named(described)}, but the copy writes or reads {_named(smem)}. The boxes follow the first; all other accesses follow the second.",
         Where(side),
         demanded("smem layout", _named(smem), _named(described), PTX),
     )
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

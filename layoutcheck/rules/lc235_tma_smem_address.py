@@ -9,7 +9,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import EFFECTS, tma_atom
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=(*EFFECTS, "misaligned_src", "misaligned_dst"))
+def rule(analysis: Analysis) -> Findings:
     """Boxes at addresses that are not a multiple of 128."""
     if tma_atom(analysis) is None or analysis.effect is None:
         return
@@ -24,7 +25,7 @@ def find(analysis: Analysis) -> Findings:
     offset = first.used - base
     by_base = have % SMEM_ALIGN_BYTES != 0
     where = f"aligned to {have} B" if by_base else f"{offset} B from the tile's base"
-    yield RULE.finding(
+    yield rule.finding(
         f"box {first.instruction} begins {where} in shared memory: the kernel faults",
         f"cp.async.bulk.tensor needs addresses in shared memory that are multiples of {SMEM_ALIGN_BYTES} B. "
         + (
@@ -35,6 +36,3 @@ def find(analysis: Analysis) -> Findings:
         Where(side, instruction=first.instruction),
         demanded("smem address", have if by_base else offset, "a multiple of 128 B", PTX),
     )
-
-
-RULE = make_rule("wrong", find, explains=(*EFFECTS, "misaligned_src", "misaligned_dst"))

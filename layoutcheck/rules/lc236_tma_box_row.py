@@ -8,7 +8,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import EFFECTS, FAULT, box_of, row_field
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """A first extent that the machine does not take."""
     box = box_of(analysis)
     if box is None:
@@ -19,13 +20,10 @@ def find(analysis: Analysis) -> Findings:
         return
     field, source = row_field(analysis)
     demand = WHOLE_PIECES if inner % PIECE_BYTES else f"at most the span of {span} B of swizzle {kind}"
-    yield RULE.finding(
+    yield rule.finding(
         f"the box is {inner} B along its first dimension: the kernel faults",
         f"A box of {extents} is {inner} B along dimension 0, which must be {demand}. The DSL does not check it; "
         f"{FAULT}.",
         Where(smem_side(analysis.copy)),
         demanded(field, inner, demand, source),
     )
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

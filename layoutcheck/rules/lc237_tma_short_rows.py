@@ -9,7 +9,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import EFFECTS, box_of, row_field
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """A swizzled box of several rows that do not fill the span."""
     box = box_of(analysis)
     if box is None or analysis.effect is None:
@@ -21,13 +22,10 @@ def find(analysis: Analysis) -> Findings:
     rows = (isinstance(atom, TmaCopy) and atom.indexed) or any(extent != 1 for extent in extents[1:])
     if not span or inner >= span or inner % PIECE_BYTES or not rows:
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"rows of {inner} B under the swizzle {kind} arrive {span} B apart",
         f"A box of {extents} has rows of {inner} B. Under the swizzle {kind} the machine puts them {span} B apart; "
         f"the shared layout {analysis.copy.side(smem_side(analysis.copy)).layout} has them at other addresses.",
         Where(smem_side(analysis.copy)),
         demanded(row_field(analysis)[0], inner, f"{span} B, or rows {span} B apart", "measured on an H200"),
     )
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -8,7 +8,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import EFFECTS, FAULT, whole_tma
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """A first coordinate that is not a multiple of 16 bytes."""
     found = whole_tma(analysis)
     if found is None:
@@ -17,13 +18,10 @@ def find(analysis: Analysis) -> Findings:
     if not (at % PIECE_BYTES).any():
         return
     k = int((at % PIECE_BYTES != 0).argmax())
-    yield RULE.finding(
+    yield rule.finding(
         f"box {k} begins at byte {int(at[k])} of dimension 0: the kernel faults",
         f"Box {k} begins at coordinate {tuple(map(int, found.plan.coords[k]))}, {int(at[k])} B along the contiguous "
         f"dimension, which must be a multiple of 16 B; {FAULT}.",
         Where(gmem_side(analysis.copy), instruction=k),
         demanded("coordinate 0", int(at[k]), WHOLE_PIECES, "measured on an H200"),
     )
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

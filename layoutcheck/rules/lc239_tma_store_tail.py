@@ -12,7 +12,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import whole_tma
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=("outside_dst",))
+def rule(analysis: Analysis) -> Findings:
     """Bytes written outside of the tensor."""
     found, effect = whole_tma(analysis), analysis.effect
     if found is None or effect is None or gmem_side(analysis.copy) != "dst" or not effect["outside_dst"]:
@@ -23,7 +24,7 @@ def find(analysis: Analysis) -> Findings:
     bits = found.map.element_bits
     extent = flatten(wrap(found.gmem.layout.shape))[found.mode_of(0)[0]]
     run_time, piece = isinstance(extent, Dynamic), lcm(8 * PIECE_BYTES, bits) // bits
-    yield RULE.finding(
+    yield rule.finding(
         f"the store writes {-row % PIECE_BYTES} B past the end of each row it reaches{', for instance' * run_time}",
         f"Rows of {found.map.dims[0]} elements{', for instance,' * run_time} are {row} B. A TMA store writes whole "
         f"pieces of {PIECE_BYTES} B, so it overwrites {-row % PIECE_BYTES} B after a row's last element with what is "
@@ -33,6 +34,3 @@ def find(analysis: Analysis) -> Findings:
         Where("dst"),
         demanded("globalDim[0]", row, WHOLE_PIECES, "measured on an H200"),
     )
-
-
-RULE = make_rule("wrong", find, explains=("outside_dst",))

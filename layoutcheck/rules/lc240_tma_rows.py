@@ -22,7 +22,8 @@ from layoutcheck.rules.tma import (
 MODES = f"{PTX}: tile::gather4 and tile::scatter4"
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """The first row that an instruction does not bring where the tile has it."""
     if analysis.copy.tma is None and isinstance(analysis.copy.atom, TmaCopy):
         yield from _of_views(analysis)
@@ -40,7 +41,7 @@ def find(analysis: Analysis) -> Findings:
     )
     if first.wants is not None and first.wants[0] == first.brings[0]:
         place = f"where the tile has column {first.wants[1]}"
-    yield RULE.finding(
+    yield rule.finding(
         f"instruction {first.instruction} moves four rows that the tile has elsewhere",
         f"{field} is {value}, and must be {demand}. {_row(first)} {place}.",
         Where(smem_side(analysis.copy), instruction=first.instruction),
@@ -58,7 +59,7 @@ def _of_views(analysis: Analysis) -> Findings:
         return
     v, wide = v_mode(analysis.copy.side(gmem_side(analysis.copy)).layout), box[0][0]
     demand = f"blocks of ({wide},{ROWS}): a run of {wide} columns in each of {ROWS} rows"
-    yield RULE.finding(
+    yield rule.finding(
         "V does not name the four rows that the instruction packs",
         f"One instruction moves {ROWS} rows of {wide} elements, all from one column, one after the other. V of the "
         f"coordinates is {v}, V of the shared tensor {v_mode(smem.layout)}. The rows of the tile are not as long as the box, or their number is not a multiple of four.",
@@ -84,6 +85,3 @@ def _cause(analysis: Analysis, found: WholeTma) -> tuple[str, int | str, str]:
     if side.extent < side.of:
         return "boxDim[0]", side.extent, f"as long as the rows of shared memory, {side.of}"
     return "smem layout", str(found.smem.layout), f"rows of {side.extent} elements, one after the other"
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -8,7 +8,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """A dimension that is cut before another one of several elements."""
     found = whole_tma(analysis)
     if found is None or analysis.effect is None:
@@ -16,7 +17,7 @@ def find(analysis: Analysis) -> Findings:
     sides = found.plan.sides
     for j, side in enumerate(sides):
         if j and side.extent < side.of and any(later.extent > 1 for later in sides[j + 1 :]):
-            yield RULE.finding(
+            yield rule.finding(
                 f"dimension {j} of {side.of} elements is cut to {side.extent}, but the dimensions after it are not cut",
                 f"A box has at most {MOST_BOX} elements along a dimension, so dimension {j} ({side.of}) is cut to "
                 f"{side.extent}; the box {found.map.box} keeps the later dimensions whole, and so does not follow shared memory {found.described.layout}.",
@@ -24,6 +25,3 @@ def find(analysis: Analysis) -> Findings:
                 demanded(f"boxDim[{j}]", side.of, f"1 to {MOST_BOX}", DRIVER, box=list(found.map.box)),
             )
             return
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

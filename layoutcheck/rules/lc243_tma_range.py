@@ -8,20 +8,18 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """Fields beyond their range."""
     found = whole_tma(analysis)
     if found is None:
         return
     for bad in violations(found.map):
         if not bad.fits:
-            yield RULE.finding(
+            yield rule.finding(
                 f"{bad.field} {bad.value} does not fit the tensor map",
                 f"{bad.field} is {bad.value}, and must be {bad.demand}; the DSL stores its low bits without a check.",
                 Where(gmem_side(analysis.copy)),
                 demanded(bad.field, bad.value, bad.demand, bad.source),
             )
             return
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

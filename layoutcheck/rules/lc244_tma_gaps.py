@@ -9,7 +9,12 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import EFFECTS, tma_atom, whole_tma
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule(
+    "wrong",
+    explains=EFFECTS,
+    beyond="the driver would refuse the tensor map; no GPU with this format was available to run such a map",
+)
+def rule(analysis: Analysis) -> Findings:
     """The first limit that is broken."""
     found, atom = whole_tma(analysis), tma_atom(analysis)
     if found is None or atom is None:
@@ -22,18 +27,10 @@ def find(analysis: Analysis) -> Findings:
             0, Violation("globalAddress", f"a multiple of {align} B", "a multiple of 32 bytes", DRIVER)
         )
     for bad in broken[:1]:
-        yield RULE.finding(
+        yield rule.finding(
             f"{bad.field} of a {written.format} tensor map is {bad.value}, and must be {bad.demand}",
             f"In the format {written.format}, {bad.field} must be {bad.demand}; here it is {bad.value}. "
             "The DSL writes the tensor map without asking the driver, which would refuse it.",
             Where(gmem_side(analysis.copy)),
             demanded(bad.field, bad.value, bad.demand, bad.source),
         )
-
-
-RULE = make_rule(
-    "wrong",
-    find,
-    explains=EFFECTS,
-    beyond="the driver would refuse the tensor map; no GPU with this format was available to run such a map",
-)

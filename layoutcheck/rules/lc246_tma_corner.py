@@ -11,7 +11,8 @@ from layoutcheck.rules.tma import EFFECTS, WholeTma, whole_tma
 FAULT_IM2COL = "an H200 raises an illegal instruction (docs/evidence/tma_im2col.json)"
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """The first corner that is cut."""
     found = whole_tma(analysis)
     if found is None or found.stored.corners is None or found.map.corners is None:
@@ -29,7 +30,7 @@ def find(analysis: Analysis) -> Findings:
         if i is None:
             yield _empty(analysis, found, bad)
             return
-        yield RULE.finding(
+        yield rule.finding(
             f"the tensor map stores the {'lower' if lower else 'upper'} corner {given[i]} of {'WHD'[i]} as {kept[i]}",
             f"{bad.field} is {list(given)} (W first), and each must be {bad.demand}. The DSL stores the low bits "
             f"without a check, {list(kept)}: " + _what(analysis),
@@ -51,13 +52,10 @@ def _what(analysis: Analysis) -> str:
 def _empty(analysis: Analysis, found: WholeTma, bad: Violation) -> Finding:
     ranges = pixel_range(found.map)
     i = next(i for i, (first, last) in enumerate(ranges) if last < first)
-    return RULE.finding(
+    return rule.finding(
         f"the box of pixels is empty along {'WHD'[i]}: the kernel faults",
         f"Along {'WHD'[i]}, which has {found.map.dims[1 + i]} elements, the corners leave {ranges[i][0]} to "
         f"{ranges[i][1]} for the filter's first tap: it has no position in the padded tensor. The DSL counts one position, because it rounds towards zero; {FAULT_IM2COL}.",
         Where(gmem_side(analysis.copy)),
         demanded(bad.field, bad.value, bad.demand, bad.source, dimension="WHD"[i]),
     )
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

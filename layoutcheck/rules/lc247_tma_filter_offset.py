@@ -13,7 +13,8 @@ from layoutcheck.rules.tma import EFFECTS, whole_tma
 SOURCE = "PTX ISA, tensor im2col mode"
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """The first instruction with an offset that is negative or too large, where other pixels come of it."""
     found = whole_tma(analysis)
     if found is None or found.plan.filter_offsets is None or analysis.effect is None:
@@ -25,13 +26,10 @@ def find(analysis: Analysis) -> Findings:
         return
     k, i = (int(n) for n in bad[0])
     value, demand = int(away[k, i]), f"0 to {most} for a tensor of rank {found.map.rank}"
-    yield RULE.finding(
+    yield rule.finding(
         f"the filter's offset {value} along {'WHD'[i]} does not fit the instruction",
         f"Instruction {k} loads the tap at offsets {[int(n) for n in away[k]]} (W first); each must be {demand}. "
         f"The DSL passes them on without a check, and the machine uses {[int(n) for n in reached(away[k : k + 1])[0]]}.",
         Where(gmem_side(analysis.copy), instruction=k),
         demanded(f"im2colOffsets[{i}]", value, demand, SOURCE),
     )
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -8,7 +8,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """A step above 8, where it is met."""
     found = whole_tma(analysis)
     if found is None or analysis.effect is None:
@@ -17,13 +18,10 @@ def find(analysis: Analysis) -> Findings:
         if bad.field != "elementStrides":
             continue
         given, kept = list(found.map.element_strides), list(found.stored.element_strides)
-        yield RULE.finding(
+        yield rule.finding(
             f"the stride of {bad.value} does not fit the tensor map",
             f"elementStrides are {given} (C first), and each must be {bad.demand}. The tensor map that the DSL stores has {kept}.",
             Where(gmem_side(analysis.copy)),
             demanded(bad.field, bad.value, bad.demand, bad.source, stored=kept),
         )
         return
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

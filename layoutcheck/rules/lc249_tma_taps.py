@@ -7,7 +7,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, demanded, make_rul
 from layoutcheck.rules.tma import EFFECTS, whole_tma
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """A box wider than the tensor has channels, whose other columns are missing."""
     found = whole_tma(analysis)
     if found is None or analysis.effect is None or found.map.corners is None:
@@ -15,7 +16,7 @@ def find(analysis: Analysis) -> Findings:
     channels, have = found.map.box[0], found.map.dims[0]
     if channels <= have:
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"a box of {channels} channels of a tensor that has {have}: the next tap's columns arrive as zeros",
         f"The shared layout {found.described.layout} has {channels} columns in a row, which are {channels // have} taps "
         f"of {have} channels. An instruction loads the channels of one tap, and zeros beyond the last channel.",
@@ -27,6 +28,3 @@ def find(analysis: Analysis) -> Findings:
             "PTX ISA, tensor im2col mode",
         ),
     )
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -7,7 +7,8 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, warp_atom
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EVERYTHING)
+def rule(analysis: Analysis) -> Findings:
     """Another number of values, another type, or values that are not adjacent."""
     atom, kind = warp_atom(analysis), first_of(analysis, EVERYTHING)
     if atom is None or kind is None:
@@ -16,12 +17,9 @@ def find(analysis: Analysis) -> Findings:
     if trouble is None:
         return
     registers = "src" if analysis.copy.src.space == "rmem" else "dst"
-    yield RULE.finding(
+    yield rule.finding(
         "the fragment does not have the registers that the repetition moves",
         f"{trouble}. {sentence(analysis, kind)}",
         where(analysis, kind, registers, (0,)),
         evidence(analysis, *EVERYTHING),
     )
-
-
-RULE = make_rule("wrong", find, explains=EVERYTHING)

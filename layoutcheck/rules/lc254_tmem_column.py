@@ -9,7 +9,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, steps, tmem_atom
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EVERYTHING)
+def rule(analysis: Analysis) -> Findings:
     """The first instruction whose offset is no whole, or no even, column."""
     atom, at = tmem_atom(analysis), steps(analysis)
     if atom is None or at is None:
@@ -30,12 +31,9 @@ def find(analysis: Analysis) -> Findings:
         text = f"{int(at[i]) // COLUMN_BITS} columns from the base, and {atom.title} needs an even column"
     else:
         return
-    yield RULE.finding(
+    yield rule.finding(
         title,
         f"Instruction {i} of {view.layout} lies {text}.",
         Where(side, None, 0, None, i),
         {"offset_bits": int(at[i]), "instruction": i},
     )
-
-
-RULE = make_rule("wrong", find, explains=EVERYTHING)

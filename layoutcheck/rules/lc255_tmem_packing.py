@@ -7,7 +7,8 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, warp_atom
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EVERYTHING)
+def rule(analysis: Analysis) -> Findings:
     """A difference of a packing copy that its fragment does not account for."""
     atom, kind = warp_atom(analysis), first_of(analysis, EVERYTHING)
     if atom is None or not atom.packed or kind is None or fragment_trouble(analysis, atom):
@@ -20,12 +21,9 @@ def find(analysis: Analysis) -> Findings:
         if view.dtype.bits != 16
         else f"{atom.rectangle_phrase(view.dtype)}, the lower 16 bits of each. V of {view.layout} names something else"
     )
-    yield RULE.finding(
+    yield rule.finding(
         "packing takes one 16-bit element from each column",
         f"{reason}. {sentence(analysis, kind)}",
         where(analysis, kind, side, (0,)),
         evidence(analysis, *EVERYTHING),
     )
-
-
-RULE = make_rule("wrong", find, explains=EVERYTHING)

@@ -8,7 +8,8 @@ from layoutcheck.rules.rule import Analysis, Findings, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, steps, tmem_atom
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EVERYTHING)
+def rule(analysis: Analysis) -> Findings:
     """Any difference of tcgen05.cp at a whole column."""
     atom, at = tmem_atom(analysis), steps(analysis)
     if not isinstance(atom, S2TCopy) or at is None or (at % 32).any():
@@ -28,12 +29,9 @@ def find(analysis: Analysis) -> Findings:
         )
         if analysis.effect[kind]
     )
-    yield RULE.finding(
+    yield rule.finding(
         "tcgen05.cp writes other lanes or columns than the view names",
         f"{atom.rectangle_phrase(analysis.copy.dst.dtype)}. V of {analysis.copy.dst.layout} names something else: {counts}.",
         where(analysis, kind, "dst", (0,)),
         evidence(analysis, *EVERYTHING),
     )
-
-
-RULE = make_rule("wrong", find, explains=EVERYTHING)

@@ -6,7 +6,11 @@ from layoutcheck.copies.opaque import run_time_swizzle
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule(
+    "wrong",
+    beyond="where the elements are depends on a run-time offset inside the layout, which is not modelled",
+)
+def rule(analysis: Analysis) -> Findings:
     """A composed layout with a run-time offset under an atom that forgets it."""
     if analysis.copy.atom is None or not analysis.copy.atom.drops_composed:
         return
@@ -14,7 +18,7 @@ def find(analysis: Analysis) -> Findings:
         view = analysis.copy.side(side)
         swizzle = run_time_swizzle(view)
         if swizzle is not None:
-            yield RULE.finding(
+            yield rule.finding(
                 "the swizzle was not distributed: every instruction goes to one address",
                 f"{view} is still composed with {swizzle} at a run-time offset. The lowering drops the layout, and all "
                 "instructions of a thread use the address of its first element.",
@@ -22,10 +26,3 @@ def find(analysis: Analysis) -> Findings:
                 {"swizzle": swizzle, "view": str(view)},
             )
             return
-
-
-RULE = make_rule(
-    "wrong",
-    find,
-    beyond="where the elements are depends on a run-time offset inside the layout, which is not modelled",
-)

@@ -8,7 +8,8 @@ from layoutcheck.rules.tensor_memory import tmem_atom
 from layoutcheck.versions import MODELLED
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("note")
+def rule(analysis: Analysis) -> Findings:
     """Every copy that reaches the machine with an instruction that begins with Blackwell."""
     atom = analysis.copy.atom
     if atom is None or not analysis.accepted or atom.needs.first.number < BLACKWELL:
@@ -16,7 +17,7 @@ def find(analysis: Analysis) -> Findings:
     memory = tmem_atom(analysis)
     name = "this instruction" if memory is None else memory.title
     masked = isinstance(atom, BulkCopy) and atom.byte_mask
-    yield RULE.finding(
+    yield rule.finding(
         "compiler-verified only",
         f"No Blackwell GPU ran {name}: this verdict is based on DSL {MODELLED} and the PTX ISA."
         + " It assumes that all bytes of the mask are written." * masked,
@@ -25,5 +26,3 @@ def find(analysis: Analysis) -> Findings:
 
 
 BLACKWELL = 100  # sm_100
-
-RULE = make_rule("note", find)

@@ -9,7 +9,8 @@ from layoutcheck.rules.tma import EFFECTS, WholeTma, names_rows, reach, tma_atom
 _DSL = "measured on the DSL"
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("wrong", explains=EFFECTS)
+def rule(analysis: Analysis) -> Findings:
     """The first thing that keeps the index tensor from naming the rows."""
     index = analysis.copy.index
     if tma_atom(analysis) is None or index is None:
@@ -18,7 +19,7 @@ def find(analysis: Analysis) -> Findings:
     bad = _element(analysis) or (found and _place(analysis, found))
     if bad:
         title, message, field, value, demand, source = bad
-        yield RULE.finding(title, message, Where("index"), demanded(field, value, demand, source))
+        yield rule.finding(title, message, Where("index"), demanded(field, value, demand, source))
 
 
 _Bad = tuple[str, str, str, object, str, str]
@@ -89,6 +90,3 @@ def _place(analysis: Analysis, found: WholeTma) -> _Bad | None:
             _DSL,
         )
     return None
-
-
-RULE = make_rule("wrong", find, explains=EFFECTS)

@@ -8,7 +8,8 @@ from layoutcheck.analysis.vector import NAMES
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("note")
+def rule(analysis: Analysis) -> Findings:
     """The alignment and divisibility promises that a working copy of more than one element relies on."""
     if (
         not analysis.accepted
@@ -26,12 +27,9 @@ def find(analysis: Analysis) -> Findings:
             if isinstance(stride, Dynamic) and stride.divisor > 1:
                 promises.append(f"the stride of mode {dotted(path)} is a multiple of {stride.divisor}")
                 guards.append(f"tensor.stride({path[0] if path else 0}) % {stride.divisor} == 0")
-        yield RULE.finding(
+        yield rule.finding(
             f"the verdict holds while the {NAMES[side]}'s promises do: {' and '.join(promises)}",
             f"Nothing checks it at run time: assert {' and '.join(guards)}.",
             Where(side),
             {"promises": promises},
         )
-
-
-RULE = make_rule("note", find)

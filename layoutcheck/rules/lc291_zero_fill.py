@@ -6,14 +6,12 @@ from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("note")
+def rule(analysis: Analysis) -> Findings:
     """Every predicated cp.async that works."""
     if analysis.accepted and analysis.copy.pred is not None and isinstance(analysis.copy.atom, CpAsync):
-        yield RULE.finding(
+        yield rule.finding(
             "where the predicate is false, cp.async fills the destination with zeros",
             "Other atoms skip the copy and leave the destination unchanged.",
             Where("pred"),
         )
-
-
-RULE = make_rule("note", find)

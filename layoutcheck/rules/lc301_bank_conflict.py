@@ -10,16 +10,12 @@ from layoutcheck.rules.conflicts import conflicted, suggestion, swizzled, under
 from layoutcheck.rules.rule import Analysis, Finding, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("slow", told=lambda analysis: _blamed(analysis) is not None)  # without what would help it
+def rule(analysis: Analysis) -> Findings:
     """A side in shared memory with more wavefronts than phases, unless its swizzle is to blame (LC305)."""
     side = _blamed(analysis)
     if side is not None:
         yield conflict(side, suggestion(analysis, side))
-
-
-def occurs(analysis: Analysis) -> bool:
-    """Whether there is such a side; what would help it is not searched for."""
-    return _blamed(analysis) is not None
 
 
 def _blamed(analysis: Analysis) -> SideCost | None:
@@ -33,7 +29,7 @@ def _blamed(analysis: Analysis) -> SideCost | None:
 def conflict(side: SideCost, better: SwizzleResult | None = None) -> Finding:
     """The finding about a side that conflicts; `better` is what would help."""
     worst = worst_access(side)
-    return RULE.finding(
+    return rule.finding(
         f"{side.ways}-way bank conflict in the {NAMES[side.side]}: {side.wavefronts} wavefronts instead of {side.ideal_wavefronts}",
         f"{describe(side, worst)} {_advice(better)}".strip(),
         Where(side.side, None, worst.lanes[0] if worst.lanes else None, None, side.worst),
@@ -88,6 +84,3 @@ def _advice(better: SwizzleResult | None) -> str:
         else f"A pitch padded by {better.padding} elements, {better.layout},"
     )
     return f"{what} takes {better.wavefronts}{', conflict-free' if better.conflict_free else ''}."
-
-
-RULE = make_rule("slow", find, told=occurs)

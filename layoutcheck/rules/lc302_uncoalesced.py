@@ -10,7 +10,8 @@ from layoutcheck.rules.rule import Analysis, Finding, Findings, Where, make_rule
 LEAST = 2.0  # sectors over the ideal: below it, a ragged edge or a misaligned row may be all there is
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("slow")
+def rule(analysis: Analysis) -> Findings:
     """A side in global memory whose warps move at least twice the sectors that their bytes fill."""
     found = analysis.cost
     for side in found.sides if found else ():
@@ -29,7 +30,7 @@ def uncoalesced(side: SideCost) -> Finding:
     first = [int(at) for at in side.addresses[0] if at >= 0]
     step = abs(first[1] - first[0]) if len(first) > 1 else 0
     apart = f"Lanes 0 and 1 of the first are {step} B apart." if step else ""
-    return RULE.finding(
+    return rule.finding(
         f"uncoalesced {side.op}: {side.sectors} sectors instead of {side.ideal_sectors}",
         f"{side.instructions} warp instructions of {side.width_bits} bits a lane use {side.bytes_used} "
         f"of the {moved} bytes that they move from or to the {NAMES[side.side]}, "
@@ -46,6 +47,3 @@ def uncoalesced(side: SideCost) -> Finding:
             "bytes_moved": moved,
         },
     )
-
-
-RULE = make_rule("slow", find)

@@ -13,7 +13,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("slow")
+def rule(analysis: Analysis) -> Findings:
     """A working copy of a stated width, at most half of what `max_vector` proves."""
     copy = analysis.copy
     width = analysis.width_bits
@@ -36,7 +37,7 @@ def find(analysis: Analysis) -> Findings:
         narrowest = min((access.width_bytes * 8 for access in accesses), default=WIDEST_BITS)
         yield from _of_tiles(analysis, width or narrowest, done)
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"{width}-bit accesses, although {provable} bits are proved",
         f"{done} instructions of {width} bits a thread; {max(1, done * width // provable)} of {provable} "
         f"bits move the same: the values are adjacent on both sides, and the alignment is proved.",
@@ -72,7 +73,7 @@ def _of_tiles(analysis: Analysis, width: int, done: int) -> Findings:
     count = tiling.block_threads or threads(tiling.tiled)
     if odd or vectors % count or provable < _MUCH * width:
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"{width}-bit accesses, although {provable} bits are proved along mode {fast} of both tiles",
         f"{done} instructions of {width} bits a thread, and {max(1, done * width // provable)} of {provable} "
         f"bits would move the same tile: both tiles are contiguous along mode {fast}, but a thread's values run across it.",
@@ -88,6 +89,3 @@ def _along(tile: Memref, fast: int) -> Memref:
     """The tile as a thread sees it that takes all of mode `fast` as its values."""
     rest = [mode for i, mode in enumerate(tile.layout.modes) if i != fast]
     return tile.with_layout(make_layout(tile.layout[fast], *rest))
-
-
-RULE = make_rule("slow", find)

@@ -12,7 +12,8 @@ from layoutcheck.digits import many
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("slow")
+def rule(analysis: Analysis) -> Findings:
     """A working cp.async whose source view repeats itself, seen from its first thread."""
     copy = analysis.copy
     if not isinstance(copy.atom, CpAsync) or not is_static(copy):
@@ -29,13 +30,10 @@ def find(analysis: Analysis) -> Findings:
     if loads.size < 2 * addresses:
         return
     path, extent = max(broadcast, key=lambda mode: mode[1])
-    yield RULE.finding(
+    yield rule.finding(
         f"{loads.size} loads a thread from {many(addresses, 'address')}",
         f"Mode {dotted(path)} of the source {copy.src.layout} has extent {extent} and "
         f"stride 0: every step along it loads the same bytes again.",
         Where("src", path),
         {"loads": int(loads.size), "distinct": addresses, "ratio": round(loads.size / addresses, 2)},
     )
-
-
-RULE = make_rule("slow", find)

@@ -8,7 +8,8 @@ from layoutcheck.rules.lc301_bank_conflict import describe, worst_access
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("slow")
+def rule(analysis: Analysis) -> Findings:
     """A conflicting side whose swizzle takes more wavefronts than none would."""
     found = swizzled(analysis)
     if found is None:
@@ -18,7 +19,7 @@ def find(analysis: Analysis) -> Findings:
     if bare is None or bare >= side.wavefronts:
         return
     worst = worst_access(side)
-    yield RULE.finding(
+    yield rule.finding(
         f"{swizzle} makes the {NAMES[side.side]} {side.ways}-way conflicted: {side.wavefronts} "
         f"wavefronts, {bare} without it",
         describe(side, worst),
@@ -32,6 +33,3 @@ def find(analysis: Analysis) -> Findings:
             "ways": side.ways,
         },
     )
-
-
-RULE = make_rule("slow", find)

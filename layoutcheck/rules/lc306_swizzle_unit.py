@@ -10,7 +10,8 @@ from layoutcheck.rules.conflicts import swizzled, under
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("slow")
+def rule(analysis: Analysis) -> Findings:
     """A conflicting side whose swizzle would be conflict-free with its base or shift taken for elements."""
     found = swizzled(analysis)
     if found is None:
@@ -20,7 +21,7 @@ def find(analysis: Analysis) -> Findings:
     for meant, what in readings(swizzle, bits):
         if under(analysis, side, meant) != side.ideal_wavefronts:
             continue
-        yield RULE.finding(
+        yield rule.finding(
             f"{swizzle} on the {NAMES[side.side]}'s pointer counts bytes; in bytes it should be {meant}",
             f"A pointer's swizzle acts on byte addresses. {what}: {meant} takes {side.ideal_wavefronts} "
             f"wavefronts, conflict-free, {swizzle} takes {side.wavefronts}.",
@@ -56,6 +57,3 @@ def readings(swizzle: Swizzle, element_bits: int) -> Iterator[tuple[Swizzle, str
     for (b, m, shifted), what in candidates:
         if abs(shifted) >= b:
             yield Swizzle(b, m, shifted), what
-
-
-RULE = make_rule("slow", find)

@@ -9,7 +9,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 WIDEST_BITS = 128  # of one access; wider atoms are several of them by nature
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("slow")
+def rule(analysis: Analysis) -> Findings:
     """A working universal copy of a stated width, one of whose sides is accessed at less than that."""
     copy = analysis.copy
     if not isinstance(copy.atom, UniversalCopy) or not analysis.right:
@@ -32,7 +33,7 @@ def find(analysis: Analysis) -> Findings:
         if unit < 8
         else f"Only {access.width_bytes} B are proved for every slice of the views."
     )
-    yield RULE.finding(
+    yield rule.finding(
         f"{asked}-bit copies become accesses of {bits} bits",
         f"{access.addresses.shape[0]} {access.op} of {access.width_bytes} B a thread in the {NAMES[side]} "
         f"instead of {max(1, access.addresses.shape[0] * bits // asked)} of {asked // 8} B. {why}",
@@ -44,6 +45,3 @@ def find(analysis: Analysis) -> Findings:
             "ratio": asked // bits,
         },
     )
-
-
-RULE = make_rule("slow", find)

@@ -9,7 +9,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("slow")
+def rule(analysis: Analysis) -> Findings:
     """A working autovec_copy between registers and memory, narrower than the memory side alone bears."""
     copy = analysis.copy
     if copy.op != "autovec_copy" or analysis.worst is not None or not analysis.runs:
@@ -27,7 +28,7 @@ def find(analysis: Analysis) -> Findings:
         return
     if alone < 2 * together:
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"{together}-bit accesses, although the {NAMES[side]} allows {alone} bits: the fragment's order differs",
         f"{memory.layout} in {memory.space} is contiguous and aligned for {alone} bits, the fragment "
         f"{registers.layout} shares a run of {max(1, together // memory.dtype.bits)} with it. A fragment in "
@@ -35,6 +36,3 @@ def find(analysis: Analysis) -> Findings:
         Where(fragment),
         {"width_bits": together, "provable_bits": alone, "ratio": alone // together},
     )
-
-
-RULE = make_rule("slow", find)

@@ -7,7 +7,8 @@ from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 from layoutcheck.rules.tma import whole_tma
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("slow")
+def rule(analysis: Analysis) -> Findings:
     """More boxes than the limits on boxes ask for."""
     found = whole_tma(analysis)
     if found is None or analysis.effect is not None:
@@ -15,13 +16,10 @@ def find(analysis: Analysis) -> Findings:
     made, ideal = found.plan.boxes, fewest_boxes(analysis.copy)
     if made <= ideal:
         return
-    yield RULE.finding(
+    yield rule.finding(
         f"{made} TMA instructions instead of {ideal}",
         f"Boxes of {found.map.box} follow shared memory {found.described.layout}; in atoms as wide as the "
         f"{'swizzle' if found.map.swizzle != 'none' else 'box'} allows the tile takes {ideal}.",
         Where(smem_side(analysis.copy)),
         {"instructions": made, "ideal": ideal, "ratio": round(made / ideal, 1), "box": list(found.map.box)},
     )
-
-
-RULE = make_rule("slow", find)

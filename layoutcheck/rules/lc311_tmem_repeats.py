@@ -12,7 +12,8 @@ _SMALL = 4  # repetitions
 _MANY = 8  # instructions in a row
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("slow")
+def rule(analysis: Analysis) -> Findings:
     """At least eight instructions whose columns follow each other."""
     atom, at = warp_atom(analysis), steps(analysis)
     if atom is None or at is None or analysis.worst is not None:
@@ -27,12 +28,9 @@ def find(analysis: Analysis) -> Findings:
     if run < _MANY:
         return
     better = min(most, atom.repeat << (run.bit_length() - 1))
-    yield RULE.finding(
+    yield rule.finding(
         f"{run} instructions in a row where x{better} takes {-(-run * atom.repeat // better)}",
         f"{atom.title} takes {columns(atom)} columns at a time, and {run} of them follow each other.",
         Where(atom.memory_side),
         {"instructions": int(at.size), "in_a_row": run, "repeat": atom.repeat, "better": better},
     )
-
-
-RULE = make_rule("slow", find)

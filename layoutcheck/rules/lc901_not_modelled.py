@@ -7,7 +7,8 @@ from layoutcheck.copies.opaque import run_time_swizzle
 from layoutcheck.rules.rule import Analysis, Findings, Where, make_rule
 
 
-def find(analysis: Analysis) -> Findings:
+@make_rule("unknown")
+def rule(analysis: Analysis) -> Findings:
     """Atoms and operands that are known by name only, and forms that the model refuses."""
     atom = analysis.copy.atom
     composed = run_time_swizzle(analysis.copy.src) or run_time_swizzle(analysis.copy.dst)
@@ -22,12 +23,9 @@ def find(analysis: Analysis) -> Findings:
         reason = analysis.obstacle.message
     else:
         return
-    yield RULE.finding(
+    yield rule.finding(
         title,
         f"{reason[0].upper() + reason[1:]}. layoutcheck does not know what the machine does with it.",
         Where("atom"),
         {"atom": str(analysis.copy.atom)},
     )
-
-
-RULE = make_rule("unknown", find)

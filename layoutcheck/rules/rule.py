@@ -61,16 +61,19 @@ class Rule(Page):
 
 def make_rule(
     severity: str,
-    find: Callable[[Analysis], Iterable[Finding]],
     *,
     explains: Iterable[str] = (),
     symptoms: Iterable[str] = (),
     beyond: str = "",
     told: Callable[[Analysis], bool] | None = None,
-) -> Rule:
-    """The rule whose code, name and summary are the docstring of the module of `find`."""
-    head = heading(find.__globals__["__doc__"], severity)
-    return Rule(*head, find, frozenset(explains), frozenset(symptoms), beyond, told)
+) -> Callable[[Callable[[Analysis], Iterable[Finding]]], Rule]:
+    """Makes a `find` the rule whose code, name and summary are the docstring of its module."""
+
+    def made(find: Callable[[Analysis], Iterable[Finding]]) -> Rule:
+        head = heading(find.__globals__["__doc__"], severity)
+        return Rule(*head, find, frozenset(explains), frozenset(symptoms), beyond, told)
+
+    return made
 
 
 def refusal(analysis: Analysis, *kinds: str) -> Prediction | None:

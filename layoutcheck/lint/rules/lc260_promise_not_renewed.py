@@ -14,7 +14,8 @@ _MAKERS = frozenset(("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_c
 _HOST = ("jit", "kernel")
 
 
-def find(source: Source) -> Iterator[Hit]:
+@make_rule("note", "compile", "make_ptr")
+def rule(source: Source) -> Iterator[Hit]:
     """Calls of compiled kernels, and pointers made of integers."""
     for call in source.called("compile"):
         if call.name.endswith("cute.compile") or call.name.endswith("compile.compile"):
@@ -138,6 +139,3 @@ def _remainder(test: ast.expr) -> bool:
     return any(
         isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod | ast.BitAnd) for each in ast.walk(test)
     )
-
-
-RULE = make_rule(__doc__, "note", find, ("compile", "make_ptr"))

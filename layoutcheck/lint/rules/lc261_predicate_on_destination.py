@@ -13,7 +13,8 @@ from layoutcheck.lint.source import Source
 _SIZES = frozenset(("shape", "size", "cosize"))
 
 
-def find(source: Source) -> Iterator[Hit]:
+@make_rule("wrong", "copy")
+def rule(source: Source) -> Iterator[Hit]:
     """Copies of a `cp.async` atom whose predicate is compared with the destination's own extent."""
     for call in source.called("copy"):
         pred, dst = call.argument(None, "pred"), call.argument(2, "dst")
@@ -94,6 +95,3 @@ def _extent_of(source: Source, node: ast.expr) -> str | None:
             found = resolve.root(each.args[0])
             return None if found is None else found.id
     return None
-
-
-RULE = make_rule(__doc__, "wrong", find, ("copy",))

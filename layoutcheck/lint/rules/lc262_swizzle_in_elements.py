@@ -29,7 +29,8 @@ _BYTES = {
 }
 
 
-def find(source: Source) -> Iterator[Hit]:
+@make_rule("slow", "make_swizzle")
+def rule(source: Source) -> Iterator[Hit]:
     """Literal swizzles given to a pointer, whose base is right for elements and not for bytes."""
     for name, (position, keyword) in _SINKS.items():
         for call in source.called(name):
@@ -93,6 +94,3 @@ def _element_bytes(source: Source, call: Call, name: str) -> int:
     position, keyword = _DTYPE[name]
     dtype, _ = resolve.follow(call.scope, call.argument(position, keyword))
     return 0 if dtype is None else _BYTES.get(resolve.last(source, dtype), 0)
-
-
-RULE = make_rule(__doc__, "slow", find, ("make_swizzle",))

@@ -11,7 +11,8 @@ from layoutcheck.lint.scopes import Scope
 from layoutcheck.lint.source import Source
 
 
-def find(source: Source) -> Iterator[Hit]:
+@make_rule("wrong", "copy")
+def rule(source: Source) -> Iterator[Hit]:
     """TMA loads under a condition that one thread fulfils."""
     for call in source.called("copy"):
         one = next(
@@ -51,6 +52,3 @@ def _thread_index(source: Source, scope: Scope, node: ast.expr) -> bool:
         return False
     name = resolve.last(source, found)
     return (name == "thread_idx" and index == 0) or (name == "lane_idx" and index is None)
-
-
-RULE = make_rule(__doc__, "wrong", find, ("copy",))

@@ -13,7 +13,8 @@ from layoutcheck.lint.source import Source
 _STRIDES = frozenset(("stride", "layout", "stride_order", "dim_order"))
 
 
-def find(source: Source) -> Iterator[Hit]:
+@make_rule("unknown", "make_tensor")
+def rule(source: Source) -> Iterator[Hit]:
     """`make_tensor(x.iterator, make_layout(sizes))` of a parameter, in a function that launches a kernel."""
     launching = {call.scope for call in source.called("launch")}
     for call in source.called("make_tensor"):
@@ -67,6 +68,3 @@ def _strides_seen(source: Source, call: Call, made: ast.Call, tensor: str) -> bo
         for node in resolve.slice_back(call.scope, made)
         for each in ast.walk(node)
     )
-
-
-RULE = make_rule(__doc__, "unknown", find, ("make_tensor",))

@@ -15,7 +15,8 @@ from layoutcheck.syntax import argument_of
 _WIDTHS, _WIDTHS_GLOBAL = (32, 64, 128), (128,)
 
 
-def find(source: Source) -> Iterator[Hit]:
+@make_rule("rejected", "make_copy_atom", "CopyAtom")
+def rule(source: Source) -> Iterator[Hit]:
     """`cp.async` atoms with a width that is written out and that no instruction has."""
     for call in source.called("make_copy_atom", "CopyAtom"):
         op = resolve.op_of(source, call.scope, call.node)
@@ -53,6 +54,3 @@ def _cache_mode(source: Source, op: ast.Call) -> str | None:
         return None if op.args or op.keywords else "ALWAYS"
     name = resolve.last(source, given)
     return name if name in ("ALWAYS", "GLOBAL", "STREAMING", "LAST_USE", "NONE") else None
-
-
-RULE = make_rule(__doc__, "rejected", find, ("make_copy_atom", "CopyAtom"))

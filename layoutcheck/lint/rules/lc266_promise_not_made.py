@@ -12,7 +12,8 @@ from layoutcheck.lint.scopes import Call, Scope
 from layoutcheck.lint.source import Source
 
 
-def find(source: Source) -> Iterator[Hit]:
+@make_rule("note", "from_dlpack", "mark_compact_shape_dynamic")
+def rule(source: Source) -> Iterator[Hit]:
     """Calls after an `assert`, or an `if ...: raise`, that proves what they leave out."""
     for call in source.called("from_dlpack"):
         if not call.node.args or call.argument(1, "assumed_align") is not None:
@@ -105,6 +106,3 @@ def _multiple(scope: Scope, test: ast.expr, holds: bool, asked: tuple[str, ...])
         return 0
     number = resolve.integer(scope, remainder.right) or 0
     return number if number > 1 and number & (number - 1) == 0 else 0
-
-
-RULE = make_rule(__doc__, "note", find, ("from_dlpack", "mark_compact_shape_dynamic"))

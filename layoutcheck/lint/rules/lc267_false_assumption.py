@@ -14,7 +14,8 @@ from layoutcheck.lint.source import Source
 _WRAPPERS = frozenset(("Int32", "Int64", "Uint32", "Uint64", "int", "assume"))
 
 
-def find(source: Source) -> Iterator[Hit]:
+@make_rule("wrong", "assume")
+def rule(source: Source) -> Iterator[Hit]:
     """Assumptions that contradict the constants of their own expression."""
     for call in source.called("assume"):
         divisor = resolve.integer(call.scope, call.argument(1, "divby"))
@@ -50,6 +51,3 @@ def _residue(source: Source, scope: Scope, node: ast.expr, depth: int) -> tuple[
             return gcd(m * n, m * s, n * r), r * s
         return gcd(m, n), r + s if isinstance(found.op, ast.Add) else r - s
     return 1, 0
-
-
-RULE = make_rule(__doc__, "wrong", find, ("assume",))

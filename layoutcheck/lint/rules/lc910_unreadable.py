@@ -1,5 +1,5 @@
 """LC910 unreadable: the file cannot be parsed as Python, so nothing in it was checked."""
 
-from layoutcheck.lint.rule import make_rule
+from layoutcheck.lint.rule import whole
 
-RULE = make_rule(__doc__, "unknown")
+rule = whole(__doc__, "unknown")

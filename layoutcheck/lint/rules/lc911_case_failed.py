@@ -1,5 +1,5 @@
 """LC911 case-failed: a registered case could not be traced to its end."""
 
-from layoutcheck.lint.rule import make_rule
+from layoutcheck.lint.rule import whole
 
-RULE = make_rule(__doc__, "unknown")
+rule = whole(__doc__, "unknown")

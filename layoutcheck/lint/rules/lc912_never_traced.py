@@ -1,5 +1,5 @@
 """LC912 never-traced: no program or registered case reached these copies."""
 
-from layoutcheck.lint.rule import make_rule
+from layoutcheck.lint.rule import whole
 
-RULE = make_rule(__doc__, "note")
+rule = whole(__doc__, "note")

@@ -1,5 +1,5 @@
 """LC913 not-as-expected: a registered case does not have the verdict or codes that it expects."""
 
-from layoutcheck.lint.rule import make_rule
+from layoutcheck.lint.rule import whole
 
-RULE = make_rule(__doc__, "wrong")
+rule = whole(__doc__, "wrong")

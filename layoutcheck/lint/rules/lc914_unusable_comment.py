@@ -1,5 +1,5 @@
 """LC914 unusable-comment: a `# layoutcheck: ignore` comment that silences nothing."""
 
-from layoutcheck.lint.rule import make_rule
+from layoutcheck.lint.rule import whole
 
-RULE = make_rule(__doc__, "unknown")
+rule = whole(__doc__, "unknown")

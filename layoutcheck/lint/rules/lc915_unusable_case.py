@@ -1,5 +1,5 @@
 """LC915 unusable-case: a registered case that cannot be called."""
 
-from layoutcheck.lint.rule import make_rule
+from layoutcheck.lint.rule import whole
 
-RULE = make_rule(__doc__, "unknown")
+rule = whole(__doc__, "unknown")

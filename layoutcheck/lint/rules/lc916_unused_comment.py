@@ -1,5 +1,5 @@
 """LC916 unused-comment: a `# layoutcheck: ignore` comment that nothing needs any more."""
 
-from layoutcheck.lint.rule import make_rule
+from layoutcheck.lint.rule import whole
 
-RULE = make_rule(__doc__, "note")
+rule = whole(__doc__, "note")

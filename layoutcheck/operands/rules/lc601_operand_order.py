@@ -25,4 +25,4 @@ def tell(letter: str, filling: Filling) -> tuple[str, str]:
     return title, message
 
 
-RULE = Page(*heading(__doc__, "wrong"))
+rule = Page(*heading(__doc__, "wrong"))

@@ -44,4 +44,4 @@ def _of_product(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
     return title, message
 
 
-RULE = Page(*heading(__doc__, "wrong"))
+rule = Page(*heading(__doc__, "wrong"))

@@ -18,4 +18,4 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     return "a product pairs different k of A and B", message
 
 
-RULE = Page(*heading(__doc__, "wrong"))
+rule = Page(*heading(__doc__, "wrong"))

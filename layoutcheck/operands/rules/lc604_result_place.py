@@ -37,4 +37,4 @@ def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
     return f"C is stored under another {name} than its {what}", message
 
 
-RULE = Page(*heading(__doc__, "wrong"))
+rule = Page(*heading(__doc__, "wrong"))

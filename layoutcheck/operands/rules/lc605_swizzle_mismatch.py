@@ -18,4 +18,4 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     return "a shared tile is written and read through different swizzles", message
 
 
-RULE = Page(*heading(__doc__, "wrong"))
+rule = Page(*heading(__doc__, "wrong"))

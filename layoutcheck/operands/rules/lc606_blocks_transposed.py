@@ -17,4 +17,4 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     return "blocks of a tile are transposed, the elements inside them are not", message
 
 
-RULE = Page(*heading(__doc__, "note"))
+rule = Page(*heading(__doc__, "note"))

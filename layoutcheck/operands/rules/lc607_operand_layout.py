@@ -14,4 +14,4 @@ def tell(answer: OperandAnswer) -> tuple[str, str]:
     return answer.title, message
 
 
-RULE = Page(*heading(__doc__, "rejected"))
+rule = Page(*heading(__doc__, "rejected"))

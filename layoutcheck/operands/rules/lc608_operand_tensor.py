@@ -33,4 +33,4 @@ def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
     return f"{letter} of a product comes from two tensors", message
 
 
-RULE = Page(*heading(__doc__, "note"))
+rule = Page(*heading(__doc__, "note"))

@@ -22,4 +22,4 @@ def tell(letter: str, instruction: str) -> tuple[str, str]:
     )
 
 
-RULE = Page(*heading(__doc__, "wrong"))
+rule = Page(*heading(__doc__, "wrong"))

@@ -42,4 +42,4 @@ def conditions(facts: dict[str, Any]) -> str:
     )  # fmt: skip
 
 
-RULE = Page(*heading(__doc__, "wrong"))
+rule = Page(*heading(__doc__, "wrong"))

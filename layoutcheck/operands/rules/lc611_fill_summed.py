@@ -20,4 +20,4 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     )
 
 
-RULE = Page(*heading(__doc__, "wrong"))
+rule = Page(*heading(__doc__, "wrong"))

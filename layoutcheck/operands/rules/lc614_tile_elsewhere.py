@@ -33,4 +33,4 @@ def tell(kind: str, facts: dict[str, Any]) -> tuple[str, str]:
     )
 
 
-RULE = Page(*heading(__doc__, "note"))
+rule = Page(*heading(__doc__, "note"))

@@ -23,4 +23,4 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     )
 
 
-RULE = Page(*heading(__doc__, "note"))
+rule = Page(*heading(__doc__, "note"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule, same_warp, two
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "not-complete")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The copy, the access, and the statement between them."""
     first, second = places[0], places[1]
     return (
@@ -53,6 +54,3 @@ def _missing(problem: Problem, places: Places) -> str:
     return f"Missing: cp_async_wait_group(0) before {second}" + (
         "." if same_warp(problem) else f", and sync_threads() after it ({does(places[1])})."
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("not-complete",), tell)

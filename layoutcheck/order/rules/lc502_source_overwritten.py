@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, two
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "overwritten-while-copied")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The asynchronous read, the overwrite, and the wait between them."""
     first, second = places[0], places[1]
     wait = "warpgroup.wait_group(0)" if "wgmma" in first.what else "cp_async_bulk_wait_group(0, read=True)"
@@ -23,6 +24,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     else:
         missing = f"Missing: {wait} by the thread that issues it, and a barrier, before {line(second)}."
     return f"{line(second)} {second.what} what {line(first)} still reads", f"{two(problem, places)} {missing}"
-
-
-RULE = make_rule(__doc__, "wrong", ("overwritten-while-copied",), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, two
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "overwritten-by-copy")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The read, the copy, and the barrier between them."""
     first, second = places[0], places[1]
     missing = (
@@ -16,6 +17,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{line(second)} {second.what} over what {line(first)} may not have read yet",
         f"{two(problem, places)} {missing}",
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("overwritten-by-copy",), tell)

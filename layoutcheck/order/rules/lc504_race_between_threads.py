@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, alone, line, make_rule, two
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "race")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The two accesses."""
     first, second = places[0], places[1]
     if missing := alone(places, "thread"):
@@ -24,6 +25,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{line(second)} {second.what} what another thread {first.what} at {line(first)}, with no barrier between",
         (f"{two(problem, places)} {missing}"),
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("race",), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, two
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "no-proxy-fence")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The store, the asynchronous read, and the fence between them."""
     first, second = places[0], places[1]
     fence = '"async.global"' if problem.facts.get("memory") else '"async.shared", space="cta"'
@@ -16,6 +17,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     return f"{line(second)} {second.what} what {line(first)} {first.what}, with no proxy fence between", (
         f"{two(problem, places)} A barrier orders ordinary accesses only. {missing}"
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("no-proxy-fence",), tell)

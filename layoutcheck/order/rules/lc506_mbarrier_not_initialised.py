@@ -7,7 +7,8 @@ from layoutcheck.order.rules.rule import KernelPlace, Places, Problem, does, lin
 LARGEST = (1 << 20) - 1  # PTX ISA, mbarrier.init
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "not-initialised", "initialisation-not-seen", "count-out-of-range")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """Who initialises it, if anybody does, and who uses it."""
     if problem.kind == "count-out-of-range":
         return f"{line(places[0])} {places[0].what} for {problem.facts['count']} arrivals", (
@@ -27,6 +28,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
 
 def _uses(place: KernelPlace) -> str:
     return place.what if "mbarrier" in place.what else f"{place.what} with an mbarrier"
-
-
-RULE = make_rule(__doc__, "wrong", ("not-initialised", "initialisation-not-seen", "count-out-of-range"), tell)

@@ -6,7 +6,8 @@ from layoutcheck.digits import many
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "too-few-bytes", "bytes-never-arrive")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """What was announced, and what was copied."""
     facts = problem.facts
     if problem.kind == "too-few-bytes":
@@ -23,6 +24,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     return f"{line(places[0])} announces bytes that no copy brings", (
         f"{facts['bytes']} bytes are announced and never copied ({line(places[0])}): {does(places[1])} and never continues; {many(int(facts['warps']), 'warp of the block waits', 'warps of the block wait')}."
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("too-few-bytes", "bytes-never-arrive"), tell)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "too-many-arrivals")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The count, and who comes too often."""
     facts = problem.facts
     return f"arrival {facts['arrivals']} at an mbarrier for {facts['count']}", (
         f"The mbarrier is initialised for {facts['count']} arrivals a phase ({line(places[0])}); in phase "
         f"{facts['phase']} {does(places[1])}, which makes {facts['arrivals']}."
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("too-many-arrivals",), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "barrier-shared", "barrier-counts-differ")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """Both uses of the barrier."""
     facts = problem.facts
     if problem.kind == "barrier-counts-differ":
@@ -16,6 +17,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     return f"{line(places[-1])} arrives at barrier {facts['id']}, which other threads may still be using", (
         f"{does(places[-1])}, barrier {facts['id']}, and nothing orders it after the barrier's previous use{other}: it may be counted there. Either two groups use one id, or the count is smaller than the number of threads that arrive."
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("barrier-shared", "barrier-counts-differ"), tell)

@@ -6,7 +6,8 @@ from layoutcheck.digits import many
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "deadlock")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """Who waits where, and what for."""
     facts = problem.facts
     waits = "; ".join(does(place) for place in places)
@@ -24,6 +25,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{line(places[0])} {places[0].what} and never continues",
         f"{waits}; {many(int(facts['warps']), 'warp')} cannot continue. {lacks}",
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("deadlock",), tell)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "copied-by-many")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The copy, and how many start it."""
     lanes = problem.facts["lanes"]
     return f"{lanes} lanes each start the bulk copy of {line(places[0])}", (
         f"{does(places[0])}, and so do {lanes} lanes of its warp, to the same place. Missing: elect_one() around it."
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("copied-by-many",), tell)

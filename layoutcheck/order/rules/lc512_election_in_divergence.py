@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "elect-in-divergence")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The election, and who comes."""
     facts = problem.facts
     return (
@@ -13,6 +14,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{does(places[0])}: elect.sync waits for all {facts['all']} lanes of the warp, and lanes {facts['missing']} wait "
         "elsewhere. A TMA copy elects its lane itself: take it out of elect_one().",
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("elect-in-divergence",), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "peer-gone", "peer-not-begun")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The access, and the block that may be gone, or not there yet."""
     block = problem.facts["block"]
     if problem.kind == "peer-not-begun":
@@ -18,6 +19,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     return f"{line(places[0])} {places[0].what}{reached} of a block that may have exited", (
         f"{does(places[0])}{where} block {block} of the cluster, and block {block} does not wait for anything after it. Missing: cluster_arrive() and cluster_wait() after the last remote access."
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("peer-gone", "peer-not-begun"), tell)

@@ -25,7 +25,8 @@ _MISSING = {  # why nothing orders the two, and what would
 }
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", *tuple(_MISSING))
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The two accesses, each with its block."""
     first, second = places[0], places[1]
     done = [
@@ -39,6 +40,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{line(second)} {second.what} global memory that another block {first.what} at {line(first)}, and {why}",
         f"{what} Missing: {missing}",
     )
-
-
-RULE = make_rule(__doc__, "wrong", tuple(_MISSING), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "overlapping-tensors")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """Both stores, the read, and the bytes that each tensor reaches."""
     first, second, read = places[0], places[1], places[2]
     facts = problem.facts
@@ -16,6 +17,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"that of {line(second)} bytes {facts['second_low']} to {facts['second_high']}. What {line(first)} stores at "
         f"byte {byte} is overwritten before it is read; {line(read)} then reads the other tensor's value.",
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("overlapping-tensors",), tell)

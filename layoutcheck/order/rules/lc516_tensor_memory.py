@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "tmem-beyond", "tmem-kept", "tmem-full")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The allocation, and the access behind it; the allocation that is not freed; the two that are too many."""
     first, last = places[0], places[-1]
     facts = problem.facts
@@ -26,6 +27,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{line(first)} allocates {facts['columns']} columns, the kernel's only ones. {line(last)} {last.what} up to column "
         f"{facts['end']}.",
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("tmem-beyond", "tmem-kept", "tmem-full"), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("wrong", "lanes-missing")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The instruction, the lanes that come, and where the others are."""
     facts = problem.facts
     return (
@@ -13,6 +14,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{does(places[0])}, which waits for {facts['all']} lanes. Lanes {facts['missing']} of its warp do not come: "
         f"{does(places[1])}. The kernel hangs. Missing: the mask of the lanes that come, or the instruction outside of the branch.",
     )
-
-
-RULE = make_rule(__doc__, "wrong", ("lanes-missing",), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule, two
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("note", "no-proxy-fence-before-overwrite", "fence-by-reader", "initialisation-not-fenced")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """Both accesses, and the fence."""
     if problem.kind == "initialisation-not-fenced":
         return f"no mbarrier_init_fence() follows {line(places[0])}", f"{does(places[0])}; {does(places[1])}."
@@ -19,8 +20,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{line(second)} {second.what} over what {line(first)} {first.what}, with a barrier but no proxy fence between",
         (two(problem, places)),
     )
-
-
-RULE = make_rule(
-    __doc__, "note", ("no-proxy-fence-before-overwrite", "fence-by-reader", "initialisation-not-fenced"), tell
-)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule(
+    "note",
+    "accumulator-before-wait",
+    "registers-not-fenced",
+    "load-before-wait",
+    "load-in-flight",
+    "store-before-wait",
+)
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The access of the registers, and the wgmma."""
     if problem.kind == "accumulator-before-wait":
         first, second = places[0], places[1]
@@ -41,13 +49,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{line(first)} writes an accumulator of {line(second)}, with no warpgroup.fence() between",
         f"{does(first)}; {does(second)}. Missing: warpgroup.fence() between them.",
     )
-
-
-_KINDS = (
-    "accumulator-before-wait",
-    "registers-not-fenced",
-    "load-before-wait",
-    "load-in-flight",
-    "store-before-wait",
-)
-RULE = make_rule(__doc__, "note", _KINDS, tell)

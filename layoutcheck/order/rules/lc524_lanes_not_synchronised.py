@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, two
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("note", "lanes", "lane-arrives")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The store or load of one lane, and the access of another."""
     first, second = places[0], places[1]
     if problem.kind == "lane-arrives":
@@ -17,6 +18,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{line(second)} {second.what} what another lane of the warp {first.what} at {line(first)}",
         f"{two(problem, places)} Missing: sync_warp() between them.",
     )
-
-
-RULE = make_rule(__doc__, "note", ("lanes", "lane-arrives"), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, where_bytes, who
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("note", "never-written")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The reader, and how many bytes it reads."""
     place, count = places[0], problem.facts["bytes"]
     adds = " Atomic operations that add to what is there do not count." if problem.facts.get("adds") else ""
@@ -13,6 +14,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{who(place).capitalize()} {place.what} {where_bytes(problem)}. Nothing in the kernel writes them, nor any "
         f"other of the {count} bytes that this operation reads at once.{adds}"
     )
-
-
-RULE = make_rule(__doc__, "note", ("never-written",), tell)

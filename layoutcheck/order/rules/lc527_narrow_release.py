@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, two
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("note", "narrow-release")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """Both accesses and the arrival."""
     first, second, arrival = places[0], places[1], places[2]
     return (
@@ -13,6 +14,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{two(problem, places)} Only {line(arrival)} orders them, an arrival whose scope is its own block. "
         "Missing: a fence or an arrival at the scope of the cluster.",
     )
-
-
-RULE = make_rule(__doc__, "note", ("narrow-release",), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("note", "phase-passed")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The wait, and the arrival that ends one phase more."""
     facts, wait, other = problem.facts, places[-1], places[0]
     ends = f"{does(other)} ends" if len(places) > 1 else "other warps end"
@@ -14,6 +15,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{does(wait)}, for the end of a phase of parity {facts['parity']}. Without waiting for it, {ends} phase "
         f"{int(facts['phase']) - 1}: a later wait of that parity is for the end of phase {facts['phase']}.",
     )
-
-
-RULE = make_rule(__doc__, "note", ("phase-passed",), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("note", "limit-of-some-warps", "limits-too-high")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The setmaxnreg, and the warps that lack it."""
     facts, place = problem.facts, places[0]
     if problem.kind == "limits-too-high":
@@ -18,6 +19,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{does(place)}. Of the {facts['of']} warps of warpgroup {facts['group']}, these do not: {facts['lacking']}. "
         f"Missing: the same setmaxregister_decrease or setmaxregister_increase in them.",
     )
-
-
-RULE = make_rule(__doc__, "note", ("limit-of-some-warps", "limits-too-high"), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("note", "begins-early", "reads-early")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The first read, or the accesses of both kernels."""
     early = places[-1]
     if problem.kind == "reads-early":
@@ -19,6 +20,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{does(early)}. The launch allows this kernel to begin early (use_pdl), and no thread of it waits. "
         "Missing: griddepcontrol_wait() before it.",
     )
-
-
-RULE = make_rule(__doc__, "note", ("begins-early", "reads-early"), tell)

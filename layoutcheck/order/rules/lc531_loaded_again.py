@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("note", "loaded-again")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The load, and in how many turns it was met."""
     place = places[0]
     return (
@@ -13,6 +14,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"Thread {place.thread} {place.what} from one place in all {problem.facts['turns']} turns, while another load of "
         "the loop moves on, and the tensor has more. Check the index of its source.",
     )
-
-
-RULE = make_rule(__doc__, "note", ("loaded-again",), tell)

@@ -6,7 +6,8 @@ from layoutcheck.digits import many
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("note", "read-swizzled")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The read, and both swizzles."""
     seen, mapped = (problem.facts.get(name, "no swizzle") for name in ("seen", "mapped"))
     return (
@@ -15,6 +16,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{many(int(problem.facts['threads']), 'thread gets', 'threads get')} another element than the one that "
         f"{'it asks' if problem.facts['threads'] == 1 else 'they ask'} for.",
     )
-
-
-RULE = make_rule(__doc__, "note", ("read-swizzled",), tell)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("note", "lane-absent")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The shuffle, the lane that reads, and the lane that is not there."""
     facts = problem.facts
     return (
@@ -13,6 +14,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
         f"{does(places[0])}: lane {facts['lane']} reads the value of lane {facts['source']}, but lanes {facts['missing']} do "
         "not execute the shuffle. Missing: the shuffle outside of the branch, or a group of lanes that all take it.",
     )
-
-
-RULE = make_rule(__doc__, "note", ("lane-absent",), tell)

@@ -6,7 +6,8 @@ from layoutcheck.digits import many
 from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule
 
 
-def tell(problem: Problem, places: Places) -> tuple[str, str]:
+@make_rule("note", "never-read")
+def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The warp whose number is left out, and a thread that reads the others."""
     store, count, of = places[0], problem.facts["read"], problem.facts["of"]
     first = problem.first
@@ -24,6 +25,3 @@ def tell(problem: Problem, places: Places) -> tuple[str, str]:
     return f"{line(read)} reads {each} that {line(store)} stores", (
         f"{does(store).capitalize()} {mine} to {at}, and nothing reads it. {does(read).capitalize()} {others}."
     )
-
-
-RULE = make_rule(__doc__, "note", ("never-read",), tell)

@@ -25,9 +25,9 @@ class OrderRule(Page):
     tell: Tell
 
 
-def make_rule(module_doc: str | None, severity: str, kinds: Sequence[str], tell: Tell) -> OrderRule:
-    """The rule whose code, name and summary are its module's docstring."""
-    return OrderRule(*heading(module_doc, severity), frozenset(kinds), tell)
+def make_rule(severity: str, *kinds: str) -> Callable[[Tell], OrderRule]:
+    """Makes a `tell` the rule whose code, name and summary are the docstring of its module."""
+    return lambda tell: OrderRule(*heading(tell.__globals__["__doc__"], severity), frozenset(kinds), tell)
 
 
 def line(place: KernelPlace) -> str:
