@@ -94,17 +94,17 @@ def _moved(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     method = absent and any(_METHOD.match(one) for one in facts)
     listed = any(dsl_names.LISTED in one for one in facts)
     package = any(one.startswith(dsl_names.CUDA13) for one in facts)
-    why, do = (
-        dsl_names.OTHER_PACKAGE
+    why, do = dsl_names.ABSENT[
+        "package"
         if package
-        else dsl_names.OTHER_MODULE
+        else "module"
         if listed
-        else dsl_names.METHOD
+        else "method"
         if method
-        else dsl_names.NO_VERSION
+        else "no version"
         if absent
-        else dsl_names.OTHER_VERSION
-    )
+        else "version"
+    ]
     return {"why": why, "do": do}
 
 

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from layoutcheck.catalogue import cpp_conditions
+from layoutcheck.catalogue.rows import rows
 
 _LONGEST = 160  # characters of a sentence; what is longer is left to its source
 _IS, _ARE = {True: "is", False: "is not"}, {True: "are", False: "are not"}
@@ -296,34 +297,7 @@ def _is_zero(node: ast.expr) -> bool:
 
 
 _MOST_READ = 300  # characters of a condition that are read
-_MET = (
-    (r"is (?:not )?None|nullptr|has_value", "Look at which arguments belong together: one is given without the other, or one too many"),
-    (r"is_cuda|\.device\b|device_type|\.cuda\b", "Move the tensors to one GPU: tensor.to('cuda')"),
-    (r"stride[^=!<>&|]{0,20}%|%[^=!<>&|]{0,20}stride", "Pad the extent that the stride counts (K of a K-major operand, the leading dimension) to such a multiple, or allocate the rows wider and slice them"),
-    (
-        r"is_contiguous|stride|contiguous",
-        "Lay the tensor out anew, tensor.contiguous(), so that its last mode has stride 1 and the others go on in order",
-    ),
-    (
-        r"data_ptr|align",
-        "Give a tensor that begins at such an address: a fresh one does, a slice of another (x[:, 1:]) need not",
-    ),
-    (r"dtype|element_size|itemsize|\.width\b", "Convert the tensor, tensor.to(torch.bfloat16), to a type that the condition names"),
-    (
-        r"capability|\barch(?:_major)?\b|is_sm[0-9]*|sm_?(?:version|arch|major)|\bmajor\b",
-        "The function is for other GPUs (of major 9 is Hopper, of 10 B200 and B300, of 12 GeForce 50, RTX PRO and GB10): take one of its architecture, or another back end of the library",
-    ),
-    (r"version", "Install a version that the condition allows"),
-    (
-        r"_AVAILABLE|_ENABLED|\bHAS_\w+|_available\b|\bhas_\w+|is not None\b.*\b(?:module|lib)",
-        "A part of the library is missing: its import failed, or it was built without it; `python -c 'import MODULE'` of that part prints why",
-    ),
-    (r"%|& ?0[bx]", "Pad the extent to such a multiple, or take another tile"),
-    (
-        r"shape|ndim|\.dim\(|\.size\(|\blen\(|seqlen|num_|\bn?heads?\b|dim",
-        "Print the shapes of the arguments before the call, and compare them with the function's documentation",
-    ),
-)  # fmt: skip
+_MET = tuple((row.field("words"), row.field("helps")) for row in rows("meanings/conditions.txt"))
 
 
 def in_words(condition: str) -> str:
