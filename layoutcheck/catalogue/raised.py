@@ -136,7 +136,7 @@ def _with(message: str, length: int) -> list[Raised]:
     length = min(length, len(words))
     runs = {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
     counts = Counter(chain.from_iterable(map(_holders, runs)))
-    texts = {path: text for path, text, _ in _speaking()}
+    texts = {one.path: one.text for one in _speaking()}
     best = sorted(((count, path) for path, count in counts.items()), reverse=True)[:_MOST_FILES]
     fitting = [found for _, path in best for found in statements(path, texts[path], message)]
     most = max((weight for weight, _ in fitting), default=0)
@@ -145,43 +145,30 @@ def _with(message: str, length: int) -> list[Raised]:
 
 @lru_cache(maxsize=1 << 14)
 def _holders(run: tuple[str, ...]) -> tuple[str, ...]:
-    """The files whose lines with a quote hold these words in a row.
-
-    The first is then the end of a word of theirs, the last the beginning of one, and those between are whole.
-    """
-    holders, _ = _words()
-    whole = [holders.get(word, frozenset()) for word in run[1:-1]]
-    at = sorted(frozenset.intersection(*whole)) if whole else range(len(_speaking()))
-    if not at or (len(run) > 1 and not (_stands(f"{run[0]}\n") and _stands(f"\n{run[-1]}"))):
-        return ()
+    """The files whose lines with a quote hold these words in a row, of which the first and the last may be parts of theirs."""
+    within = [one for one in _speaking() if one.words.issuperset(run[1:-1])]
     window = " ".join(run)
-    return tuple(path for path, _, quoted in map(_speaking().__getitem__, at) if window in quoted)
+    return tuple(one.path for one in within if window in one.quoted)
 
 
-@lru_cache(maxsize=1 << 12)
-def _stands(edge: str) -> bool:
-    """Whether a word of theirs ends so, before a line's end, or begins so, behind one: a word is in many runs."""
-    return edge in _words()[1]
+class _Speaking(NamedTuple):
+    """A file that raises: its lines with a quote, a fifth of the text, have all the messages."""
 
-
-@lru_cache(maxsize=1)
-def _words() -> tuple[dict[str, frozenset[int]], str]:
-    """The words of the lines with a quote, each with the files that have it, and one a line: a third of these lines."""
-    holders: dict[str, set[int]] = {}
-    for at, (_, _, quoted) in enumerate(_speaking()):
-        for word in quoted.split():
-            holders.setdefault(word, set()).add(at)
-    return {word: frozenset(of) for word, of in holders.items()}, "\n".join(("", *holders, ""))
+    path: str
+    text: str
+    quoted: str
+    words: frozenset[str]
 
 
 @lru_cache(maxsize=1)
-def _speaking() -> tuple[tuple[str, str, str], ...]:
-    """(path, text, its lines with a quote) of the files that raise: a fifth of the text has all the messages."""
-    return tuple(
-        (path, text, plain("\n".join(line for line in text.split("\n") if '"' in line or "'" in line)))
-        for path, text in files()
-        if "raise " in text or "assert " in text
-    )
+def _speaking() -> tuple[_Speaking, ...]:
+    found = []
+    for path, text in files():
+        if "raise " in text or "assert " in text:
+            lines = (line for line in text.split("\n") if '"' in line or "'" in line)
+            quoted = plain("\n".join(lines))
+            found.append(_Speaking(path, text, quoted, frozenset(quoted.split())))
+    return tuple(found)
 
 
 def statements(
