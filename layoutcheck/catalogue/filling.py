@@ -67,11 +67,11 @@ def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> N
     """Adds to the pattern's groups what else the entry's sentences name."""
     if "said" in groups and entry in tables.DSL:
         groups["said"] = refused.message(groups["said"])
-        groups["help"] = refused.remedy(groups["said"], groups.get("op", ""))
+        groups["help"] = refused.answer(groups["said"], groups.get("op", ""))[1]
     if entry.fill:
         groups.update(WAYS[entry.fill](groups, facts, folded))
     elif "{cause}" in entry.cause:
-        groups["cause"] = refused.cause(groups.get("said", ""), groups.get("op", ""))
+        groups["cause"] = refused.answer(groups.get("said", ""), groups.get("op", ""))[0]
     if "code" in groups and "{fix}" in entry.remedy:
         groups["fix"] = (groups.get("fix") or fix(groups["code"])).rstrip(". ")
     if "{project}" in entry.remedy and (named := _project(entry, folded)).project:

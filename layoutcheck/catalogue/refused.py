@@ -86,16 +86,6 @@ def answer(said: str, where: str = "") -> tuple[str, str]:
     return found.cause if found else OTHER, helps or _FALLBACK
 
 
-def cause(said: str, where: str = "") -> str:
-    """Why a message of these words is raised."""
-    return answer(said, where)[0]
-
-
-def remedy(said: str, where: str = "") -> str:
-    """What to change."""
-    return answer(said, where)[1]
-
-
 def _helps(text: str, rooms: tuple[Meaning, ...]) -> str:
     found = meanings.first(rooms, text)
     return found.helps if found else ""

@@ -202,7 +202,7 @@ class _Program(Moves):
                 "for k in cutlass.range(count):",
                 *indented([*self._fill("k", "0"), *commit, *self._wait("k", "0", 0)]),
                 *indented(
-                    [*self._drain("k", "0"), "cute.arch.sync_threads()  # before the stage is written again"]
+                    [*self._drain("0"), "cute.arch.sync_threads()  # before the stage is written again"]
                 ),
             ]
         return [
@@ -218,7 +218,7 @@ class _Program(Moves):
             "        free = ahead % STAGES",
             *indented(indented(self._fill("ahead", "free"))),
             *indented(commit),
-            *indented(self._drain("k", "stage")),
+            *indented(self._drain("stage")),
         ]
 
     def _fill(self, k: str, stage: str) -> list[str]:
@@ -246,7 +246,7 @@ class _Program(Moves):
             lines.append('cute.arch.fence_proxy("async.shared", space="cta")')
         return [*lines, "cute.arch.sync_threads()"]
 
-    def _drain(self, k: str, stage: str) -> list[str]:
+    def _drain(self, stage: str) -> list[str]:
         """Every consumer of a stage."""
         lines: list[str] = []
         outs = iter(self.outs)
@@ -255,22 +255,22 @@ class _Program(Moves):
             if consumer.target == "gmem" and self.steps[move][0].role == "tma store":
                 lines += [
                     "if warp == 0:",
-                    f"    cute.copy(store, of_stage[None, {stage}], to_tile[None, {k}])",
+                    f"    cute.copy(store, of_stage[None, {stage}], to_tile[None, k])",
                     "    cute.arch.cp_async_bulk_commit_group()",
                     "    cute.arch.cp_async_bulk_wait_group(0, read=True)",
                 ]
             elif consumer.target == "gmem":
-                lines += self.threads(move, at, f"dst_tiles[None, None, {k}]", k=k)
+                lines += self.threads(move, at, "dst_tiles[None, None, k]", k="k")
             elif not self.steps[move]:
-                lines += self._operand(at, f"{next(outs)}_tiles[None, None, {k}]", str(consumer), k)
+                lines += self._operand(at, f"{next(outs)}_tiles[None, None, k]", str(consumer))
             else:
-                lines += self.threads(move, at, "", f"{next(outs)}_tiles[None, None, {k}]", k)
+                lines += self.threads(move, at, "", f"{next(outs)}_tiles[None, None, k]", "k")
         return lines
 
-    def _operand(self, stage: str, out: str, name: str, k: str) -> list[str]:
+    def _operand(self, stage: str, out: str, name: str) -> list[str]:
         body = [
             f"operand, written = {stage}, {out}",
-            *([f"place = places[None, None, {k}]"] if self.wanted.tails else []),
+            *(["place = places[None, None, k]"] if self.wanted.tails else []),
             "for i in cutlass.range(tidx, cute.size(TILE), THREADS):",
             *indented(self.if_inside("place[i]", "written[i] = operand[i]")),
         ]
