@@ -31,10 +31,11 @@ from layoutcheck.catalogue import (
     tables,
 )
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
-from layoutcheck.catalogue.rows import SENTENCES
+from layoutcheck.catalogue.rows import SENTENCES, rows
 from layoutcheck.machine import arch
 
 Groups = dict[str, str]
+_WAYS = {row.name: (row.field("cause"), row.field("helps")) for row in rows("meanings/ways.txt")}
 _METHOD = re.compile(r"the installed DSL has [A-Z]\w*\.\w+\(")
 _OF_A_STEP = re.compile(
     r"Check failed.{0,300}?(?:CanProve|\bAST\b|\b[Ll]oops?\b|[Ll]ower|PrimFunc|[Ss]chedule|\bIR\b|[Rr]eplac|[Ll]ayout)"
@@ -43,11 +44,7 @@ _EQUAL = re.compile(r"(\w+) ?== ?([0-9]+|true|false)")
 _FAILED = re.compile(r"static.assert\w* failed")
 _KILLED = re.compile(r"signal 9\b|\bKilled\b")
 _REDUCED = re.compile(r"(?:reduces|evaluates) to '\(?(?P<values>[^'\n]{3,60}?)\)?'")  # as gcc and clang add
-_FIRST_ERROR = "The compiler's words are all that the text says of the cause."
 _OF_CUDA = re.compile(r"(?:^|[\"'` ])(?:cu[A-Z]|CU_|cuda)\w")
-_OTHER_FILE = (
-    "A missing name that begins with cu, CU_ or cuda is of a newer CUDA toolkit than the one at hand."
-)
 _FALSE = "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take."
 _NO_CASE = "The assertion stands where none of the cases applies that the code has: it does not know these template arguments."
 HERE, OF_NUMBERS = "; here ", ", which is false."
@@ -140,10 +137,7 @@ def _of_target(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     named = groups.get("arch", "").rstrip("af")
     found = machines.needed(groups["what"])
     if found is None or not named:
-        return _told(
-            "The instruction belongs to another architecture, or to the accelerated form of this one: wgmma exists for sm_90a only; tcgen05 for sm_100a, sm_101a, sm_103a and sm_110a; block-scaled mma.sync for sm_120a and sm_121a; setmaxnreg and tensormap.replace for sm_90a and the forms with a of later ones (PTX ISA, target notes of each instruction).",
-            "If the GPU's family has it, name the target with its suffix a (CUTE_DSL_ARCH, or -gencode arch=compute_120a,code=sm_120a). Else leave the file out of this target's build: one kernel source serves one family",
-        )
+        return _told(*_WAYS["no target"])
     target = arch.parse_arch(named)
     cause = machines.lacks(target, *found)
     if arch.has(arch.Arch(target.number, "a"), found[1]):
@@ -182,8 +176,7 @@ def _of_file(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     found = demands.compiled(f"{_code(folded)} {' '.join(groups.values())}") or demands.demand(message)
     if found:
         return _told(found.cause, found.helps)
-    cause = _OTHER_FILE if _OF_CUDA.search(" ".join(groups.values())) else _FIRST_ERROR
-    return _told(cause, "Read the first error of the log; those below follow from it")
+    return _told(*_WAYS["other file" if _OF_CUDA.search(" ".join(groups.values())) else "first error"])
 
 
 def _of_template(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
@@ -244,14 +237,8 @@ def _of_step(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
 def _of_the_end(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a C++ compiler that ends by itself: the system's signal, or its own fault."""
     if groups.keys() & {"system", "killed"} or _KILLED.search(folded):
-        return _told(
-            "Signal 9 and 'Killed' are the system's, for want of memory: CuTe's templates need several GB in each job.",
-            "Build with fewer jobs (MAX_JOBS=2, ninja -j 2), or with more memory; halve the tile or split the file where one job alone is too large",
-        )
-    return _told(
-        "The compiler fails by a fault of its own (an assertion inside it, signal 11), and no condition of the program is false. Often one expression leads to it: a deep instantiation, a composition of large static layouts, a form of lambda or array that it does not handle.",
-        "Take another minor version of nvcc or of the host's compiler, or a newer one; rewrite or split the statement that is named. NVIDIA's developer site takes reports of nvcc, cudafe++, cicc and ptxas",
-    )
+        return _told(*_WAYS["compiler killed"])
+    return _told(*_WAYS["compiler ends"])
 
 
 def _of_link(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
