@@ -70,10 +70,6 @@ class Failure(NamedTuple):
         """The innermost instantiation that has all of these template parameters."""
         return next((one for one in self.frames if all(name in one.given for name in parameters)), None)
 
-    def frame(self, *names: str) -> Frame | None:
-        """The innermost instantiation of a function or class of one of these names, without their namespaces."""
-        return next((one for one in self.frames if one.name.rpartition("::")[2] in names), None)
-
 
 def is_header(file: str) -> bool:
     """Whether a file is a header of CuTe, CUTLASS, CUDA or the C++ library."""

@@ -12,7 +12,7 @@ from layoutcheck.catalogue.rows import SENTENCES, Row
 ELSEWHERE = "elsewhere"  # the level of an error that another tool answers
 UNKNOWN = "unknown"  # the level of a text that tells no error, of which it is said what rules it
 CLEAN = "clean"  # the level of a text in which a tool reports nothing wrong
-EVALUATE, TRACE = SENTENCES["EVALUATE"], SENTENCES["TRACE"]
+TRACE = SENTENCES["TRACE"]
 _LEVELS = ("rejected", "wrong", "slow", CLEAN, UNKNOWN, ELSEWHERE)
 _ISSUE = re.compile(r"([\w.-]+/[\w.-]+)#([0-9]+)")
 
