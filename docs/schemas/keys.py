@@ -19,7 +19,7 @@ KEYS = {
     "where": "the place in the source",
     "stack": "its callers, innermost first",
     "lines": "files and lines",
-    "inside": "what stays in its tensors: file, line; which blocks, bytes, bytes of different accesses or -1",
+    "inside": "what stays in its tensors: file, line, the blocks that were evaluated, and the bytes",
     # findings
     "code": "of the rule, such as LC203",
     "severity": "rejected, wrong, unknown, slow or note",
@@ -262,6 +262,14 @@ KEYS = {
     "ctas_per_multiprocessor": "that fit",
     "limited_by": "registers, shared memory, ...",
     "waves": "of all multiprocessors",
+    # what stays in its tensors
+    "Evaluated.blocks": "which of them, as a digest",
+    "extent": "of dynamic modes, 0 where all are static",
+    "whole": "whether all blocks of the launch are evaluated",
+    "objects": "tensors that an operation accesses: side (1 is written), number, bytes",
+    "bytes": "in the memory",
+    "within": "bytes within the modes, -1 where that is not known",
+    "none": "whether one operation has none",
 }
 
 
