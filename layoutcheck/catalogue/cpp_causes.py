@@ -22,10 +22,15 @@ from layoutcheck.errors import InputError
 
 _ROWS = {row.name: row for row in rows("meanings/instantiations.txt")}
 _FIELD = re.compile(r"\{(\w+)\}")
-_TMA = re.compile(r"Copy_Traits<cute::(?P<operation>SM[0-9]+_TMA_\w+)")
-_OPERATION = re.compile(
-    r'identifier "(?P<name>SM90_64x\w+?_F16(?P<types>BF16BF16|TF32TF32)_\w+)" is undefined'
+_CALLED = r"(?=.*(?:deleted function|copy_unpack\(|::with\b)).*?Copy_Traits<cute::(?P<operation>SM[0-9]+_TMA_"
+_OF_WGMMA = re.compile(
+    r'"(?P<shape>SM90_64x\w+?)_F16(?P<type>BF16|TF32)(?P=type)_(?P<form>\w+)" is undefined'
 )
+_NO_ATOM = re.compile(
+    r'::(?P<call>make_tiled_copy\w*)" matches.*? are: \((?!const |cute::Copy_A|<)(?P<given>[\w:]+)'
+)
+_PICKED = {"Tiler": "tiler", "LShape": "thread layout", "LStride": "thread layout"}
+_CONSTANT = re.compile(r'identifier "_(?P<number>[0-9]+)" is undefined')
 _SIZES = re.compile(r"size\((\w+)\) == size\((\w+)\)")
 
 
@@ -45,7 +50,8 @@ def told(folded: str) -> Told | None:
     """The cause of the first failure of a text that the text's own types tell; None where none does."""
     for failure in cpp_stack.failures(folded):
         for pattern, way in _WAYS:
-            if pattern.search(failure.message) and (says := _says(way, failure)):
+            found = pattern.search(failure.message)
+            if found and (says := (way, found.groupdict()) if isinstance(way, str) else _says(way, failure)):
                 row, fields = _ROWS[says[0]], says[1]
                 title, cause, helps = (
                     _filled(row.field(part), fields) for part in ("title", "cause", "helps")
@@ -81,16 +87,19 @@ def _sizes(failure: Failure) -> Says:
 
 def _indexed(failure: Failure) -> Says:
     """A tensor or tile that is sliced with another number of coordinates than it has modes."""
-    tile, diced = failure.giving("Tiler", "Coord", "Proj"), failure.frames[:1]
+    tile = next((one for one in failure.frames if one.name.endswith(("local_tile", "local_partition"))), None)
+    diced = failure.frames[:1]
     if tile and diced and diced[0].name.endswith("dice"):
         steps, given = (diced[0].type(one) for one in "AB")
         if steps is None or given is None or len(steps.args) == len(given.args):
             return None
+        named = ((one, cpp_types.notation_of(one)) for one in steps.args)
         return "projection", {
-            "which": "tiler" if given == tile.type("Tiler") else "coordinate",
+            "call": tile.name.rpartition("::")[2],
+            "which": next((_PICKED[one] for one in _PICKED if given == tile.type(one)), "coordinate"),
             "given": str(len(given.args)),
             "steps": str(len(steps.args)),
-            "projection": f"Step<{','.join(map(cpp_parts.plain, steps.args))}>",
+            "projection": f"Step<{','.join(f'_{n}' if n else cpp_parts.plain(one) for one, n in named)}>",
         }
     tensor = failure.giving("Layout", "Coord") or failure.giving("Shape", "Coord")
     coordinate, layout = (tensor.type("Coord"), tensor.shown("Layout", "Shape")) if tensor else (None, "")
@@ -198,23 +207,12 @@ def _boxed(failure: Failure) -> Says:
     return ("major of a box", told | {"gmem": gmem}) if gmem else None
 
 
-def _without_barrier(failure: Failure) -> Says:
-    """A TMA atom that is called without what `.with` gives it."""
-    found = _TMA.search(failure.message)
-    if found is None or not re.search(r"deleted function|copy_unpack\(|::with\b", failure.message):
-        return None
-    operation = found["operation"]
-    return "mask of TMA" if "MULTICAST" in operation else "barrier of TMA", {"operation": operation}
-
-
-def _undeclared(failure: Failure) -> Says:
-    """A wgmma of types that it does not have."""
-    found = _OPERATION.search(failure.message)
-    if found is None:
-        return None
-    name, types = found["name"], found["types"]
-    instead = name.replace(f"F16{types}", f"F32{types}")
-    return "accumulator", {"operation": name, "types": types[: len(types) // 2], "instead": instead}
+def _constant(failure: Failure) -> Says:
+    """A number that CuTe gives no name: those of _0 to _10, _12, and many multiples of 8 are declared."""
+    found = _CONSTANT.search(failure.message)
+    number = int(found["number"]) if found else 0
+    unnamed = number == 11 or (number > 12 and number % 8 > 0)
+    return ("constant of CuTe", {"number": str(number)}) if unnamed else None
 
 
 def _run_time(failure: Failure) -> Says:
@@ -245,7 +243,8 @@ def _flagged(failure: Failure) -> Says:
     return "flag of a layout", told | {"layout": made.shown("Layout")}
 
 
-_WAYS: tuple[tuple[re.Pattern[str], Callable[[Failure], Says]], ...] = (
+# What a failure is read by: a way, or the row that says it with the groups of the pattern.
+_WAYS: tuple[tuple[re.Pattern[str], Callable[[Failure], Says] | str], ...] = (
     (re.compile(r"failed to vectorize into registers"), cpp_copies.unadjacent),
     (re.compile(r"qualifiers dropped in binding"), cpp_copies.of_other_spaces),
     (re.compile(r"cp\.async sizeof\(TS\)"), cpp_copies.of_other_width),
@@ -257,8 +256,14 @@ _WAYS: tuple[tuple[re.Pattern[str], Callable[[Failure], Says]], ...] = (
     (re.compile(r"size<0>\(stensor\) == size<0>"), _grouped),
     (re.compile(r"Not a canonical [GU]MMA_"), _described),
     (re.compile(r"TMA requires CTA_Tile and SLayout|Could not find a common tile-gmem"), _boxed),
-    (_TMA, _without_barrier),
-    (_OPERATION, _undeclared),
+    (re.compile(_CALLED + r"\w*MULTICAST\w*)"), "mask of TMA"),
+    (re.compile(_CALLED + r"\w+)"), "barrier of TMA"),
+    (_OF_WGMMA, "accumulator"),
+    (_CONSTANT, _constant),
+    (_NO_ATOM, "no copy atom"),
+    (re.compile(r'\("std::basic_ostream|"std::cout" is undefined in device'), "stream in a kernel"),
+    (re.compile(r"Expected TMEM tensor"), "no tensor memory"),
+    (re.compile(r"must have bool type.*\bpred\("), "no predicate"),
     (re.compile(r"name followed by \"::\" must be"), _run_time),
     (re.compile(r"Expecting ValType[ABC] type"), _types),
     (re.compile(r"Expected a B-bit pointer type"), _flagged),

@@ -21,13 +21,16 @@ def unadjacent(failure: Failure) -> Says:
         return None
     side = "dst" if "dst failed" in failure.message else "src"
     internal = failure.giving("CopyInternalType")
-    engine = next((one for one in _ENGINES[side] if one in unpacked.given), "")
+    engine = _engine(unpacked, side)
     told = {
         "side": _SIDES[side],
         "operation": cpp_parts.plain(operation),
         "element": cpp_parts.element(unpacked, engine),
         "internal": cpp_parts.element(internal, "CopyInternalType") if internal else "",
     }
+    ends = {one: cpp_parts.element(unpacked, _engine(unpacked, one)) for one in _ENGINES}
+    if 0 < cpp_types.bits_of(ends["src"]) != cpp_types.bits_of(ends["dst"]) > 0:
+        return "types of a copy", told | ends
     widths = [cpp_types.bits_of(told[one]) for one in ("element", "internal")]
     if all(widths) and widths[0] != widths[1]:
         return "atom of another type", told
@@ -65,6 +68,11 @@ def unadjacent(failure: Failure) -> Says:
     return "values apart", told | {"helps": f"{remedy[0].upper()}{remedy[1:]}"}
 
 
+def _engine(unpacked: Frame, side: str) -> str:
+    """The template parameter that is one side's engine; "" where the instantiation has none."""
+    return next((one for one in _ENGINES[side] if one in unpacked.given), "")
+
+
 def _unpacked(failure: Failure) -> Frame | None:
     """The instantiation that makes one instruction of a copy."""
     return next((one for one in failure.frames if one.name.endswith("copy_unpack")), None)
@@ -76,10 +84,7 @@ def of_other_spaces(failure: Failure) -> Says:
     operation = cpp_parts.operation(unpacked, *_OPERATIONS) if unpacked else None
     if unpacked is None or operation is None:
         return None
-    engines = [
-        next((unpacked.given[one] for one in names if one in unpacked.given), "")
-        for names in _ENGINES.values()
-    ]
+    engines = [unpacked.given.get(_engine(unpacked, one), "") for one in _ENGINES]
     source, target = map(cpp_parts.space, engines)
     told = {"operation": cpp_parts.plain(operation), "source": source, "target": target}
     if "CP_ASYNC" in operation.name and (source, target) != ("gmem", "smem"):
