@@ -1,6 +1,6 @@
 """Bytes that are stored or multiplied although nothing has written them, and sums in which fills count.
 
-`unset_values(kernel, ...)` finds the first, `padded_sums(kernel, ...)` the second.
+`unset_values(kernel, ...)` finds the first, `odd_sums(kernel, ...)` the second.
 Only what a run shows is told: with the numbers of a call that the program makes, or, where there is none,
 with several numbers for all dynamic extents. What they all show is so for every caller. What only tails
 show, or only extents of no call, rests on the caller and is a note. What is stored has to arrive inside a

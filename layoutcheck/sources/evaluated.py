@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class Evaluated(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Evaluated:
     """The blocks that were evaluated of an operation; equal in two traces if the blocks are (a digest).
 
     `extent` is that of dynamic modes, 0 where all are static; `whole` says that these are all blocks of the
@@ -18,7 +19,8 @@ class Evaluated(NamedTuple):
     objects: tuple[tuple[int, int, int], ...] = ()
 
 
-class Inside(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Inside:
     """What stays in its tensors: bytes, bytes within modes (-1: not known), if one operation has `none`."""
 
     bytes: int

@@ -36,7 +36,7 @@ def kernel(a: cute.Tensor, c: cute.Tensor):
 
 
 READ = Evaluated(0, 0x1A, True, ((0, 1, 64),))
-WRITTEN = READ._replace(objects=((1, 1, 64),))
+WRITTEN = replace(READ, objects=((1, 1, 64),))
 OTHER = Evaluated(0, 0x2B)
 
 
@@ -292,22 +292,22 @@ def test_an_edit_that_is_not_proven_is_refused(after: Trace, reason: str) -> Non
 
 def test_what_is_compared_with_has_to_leave_the_tensor_still() -> None:
     """Else the condition that always holds changed what was evaluated. It is asked if the program differs."""
-    other = {"run": READ._replace(blocks=3)}
+    other = {"run": replace(READ, blocks=3)}
     assert tried(seen(line=5), seen(line=5), **other) == "LC204 is not found of what it takes away"
     assert tried(seen(line=5), **other) == tried(seen(line=5), seen(line=5)) == ""
 
 
 NOTHING = "nothing of the tensor would be accessed: its coordinates or a condition may be wrong"
 OUTSIDE = "a part of it is outside in every block that was evaluated: its coordinates may be wrong"
-SOME = WRITTEN._replace(whole=False)
+SOME = replace(WRITTEN, whole=False)
 HIDDEN = "only 40 of 64 B would be written: coordinates may be wrong"
 
 
 @pytest.mark.parametrize(
     ("inside", "none", "run", "why"),
-    [(0, True, SOME, NOTHING), (64, True, SOME, OUTSIDE), (64, True, SOME._replace(extent=8), ""),
-     (40, False, WRITTEN, HIDDEN), (40, False, SOME, ""), (40, False, WRITTEN._replace(extent=8), ""),
-     (40, False, WRITTEN._replace(objects=((0, 2, 80), (1, 1, 64))), "")],
+    [(0, True, SOME, NOTHING), (64, True, SOME, OUTSIDE), (64, True, replace(SOME, extent=8), ""),
+     (40, False, WRITTEN, HIDDEN), (40, False, SOME, ""), (40, False, replace(WRITTEN, extent=8), ""),
+     (40, False, replace(WRITTEN, objects=((0, 2, 80), (1, 1, 64))), "")],
 )  # fmt: skip
 def test_a_condition_does_not_hide_that_coordinates_are_wrong(
     inside: int, none: bool, run: Evaluated, why: str
@@ -333,7 +333,7 @@ def test_comparisons_are_tried_before_conditions() -> None:
 def test_coordinates_are_swapped_where_that_brings_more_inside() -> None:
     """In the place of an `if`, which would leave the rest of the tensor away: not for a tail."""
     text = ADD.replace("a[i]", "a[j, i]")
-    whole, part = replace(found(4), evidence={"tensor_bytes": 128}), READ._replace(objects=((0, 1, 128),))
+    whole, part = replace(found(4), evidence={"tensor_bytes": 128}), replace(READ, objects=((0, 1, 128),))
     [way, *others] = ways({"k.py": text}, whole, seen(whole, run=part))
     assert apply({"k.py": text}, way.edits)["k.py"] == text.replace("a[j, i]", "a[i, j]")
     assert way.bare is None and others and all(one.bare is not None for one in others)
@@ -358,7 +358,7 @@ def test_no_swap_is_made_where_another_is_as_good(tmp_path: Path) -> None:
         path.write_text(ADD.replace("a[i]", f"a[{index}]"))
 
         def traced(script: str, inside: int, *told: KernelFinding) -> Trace:
-            moves = (script, 4, (READ._replace(objects=((0, 1, 128),)), Inside(inside, inside)))
+            moves = (script, 4, (replace(READ, objects=((0, 1, 128),)), Inside(inside, inside)))
             return Trace(elements=(ElementReport("kernel", "sm_90a", told, "", 2, 2, inside=(moves,)),))
 
         one = replace(found(4, file=str(path)), evidence={"tensor_bytes": 128})

@@ -33,7 +33,7 @@ from layoutcheck.provenance.fills import (
     word_of,
 )
 from layoutcheck.provenance.padded import may_pad
-from layoutcheck.provenance.unset import Found, Unset, padded_sums, unset_values
+from layoutcheck.provenance.unset import Found, Unset, odd_sums, unset_values
 from layoutcheck.sources.mlir import Operation, parse, without_locations
 from layoutcheck.sources.traced import OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -104,7 +104,7 @@ VARIANTS = {"layer_norm": 6, "copied_norm": 3, "soft_max": 4, "log_sum": 4, "pow
 
 def _sums(seen: Seen, number: int, calls: tuple[Numbers, ...] = ()) -> list[Found]:
     (kernel,) = (op for op in seen.kernels if name_of(op).endswith(f"_{number}"))
-    return list(padded_sums(kernel, seen.types, calls, Budget(20)).found)
+    return list(odd_sums(kernel, seen.types, calls, Budget(20), left=False).found)
 
 
 @needs_dsl
@@ -153,14 +153,14 @@ def test_shared_memory_that_nothing_writes_is_told_where_it_reaches_a_tensor(mod
 @pytest.mark.parametrize(
     ("late", "kept", "said"),
     [
-        ("padded_sums", "LC610", "sums that may count what was filled in"),
+        ("odd_sums", "LC610", "sums that may count what was filled in"),
         ("unset_values", "LC611", "registers that nothing may have written"),
     ],
 )
 def test_a_check_that_ends_early_is_said_and_leaves_what_the_other_finds(
     modules: list[Seen], late: str, kept: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ends(*_given: object) -> None:
+    def ends(*_given: object, **_named: object) -> None:
         raise OutOfTime
 
     seen = modules[0]

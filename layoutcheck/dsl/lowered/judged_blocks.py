@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from zlib import crc32
 
 import numpy as np
@@ -51,7 +51,7 @@ class Judged:
     def stays(self) -> Inside:
         """What of the operation is inside."""
         found = Inside(self.inside, self.within)
-        return found._replace(none=not found.most)
+        return replace(found, none=not found.most)
 
 
 def judge_all(
@@ -100,7 +100,7 @@ def _judge(
             found.left[object_of(access, side)] = size
             if fault.side not in {one.side for one in found.faults}:
                 found.faults.append(fault)
-    found.run = run._replace(objects=tuple(objects))
+    found.run = replace(run, objects=tuple(objects))
     return found
 
 
