@@ -142,7 +142,9 @@ def test_predicates_of_another_tile_and_another_tensor(traced: Traced) -> None:
     assert fault.evidence["operations"] == 8  # four each of static1 and part1; in a gap lies no element
     assert dict(report.verdicts) == {"legal": 20, "wrong": 9}
     of_rows = [
-        move[1][:2] for _, at, move in report.inside if GUARDS.splitlines()[at - 1].find("] = 1.0") > 0
+        (move[1].bytes, move[1].within)
+        for _, at, move in report.inside
+        if GUARDS.splitlines()[at - 1].find("] = 1.0") > 0
     ][:3]
     assert of_rows == [(832, -1), (1024, 1024), (1024, 960)]  # in memory, and in 60 of 64 columns
     ((why, count),) = [one for one in report.unchecked if SMALLER in one[0]]
