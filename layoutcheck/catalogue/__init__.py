@@ -57,7 +57,6 @@ _OF_LAWS = (*whose.FAULTS, *_REFUSALS, "cpp.copy-does-not-vectorize", "cpp.shape
 _OUT_OF_MEMORY = re.compile(
     r"(?i)\b(?:CUDA (?:error|warning): )?out of memory\b|\bcudaErrorMemoryAllocation\b|OutOfMemoryError"
 )
-_CUTLASS = "NVIDIA/cutlass"
 _WHY = re.compile(r"(?i)\b(?:why|what causes|reason)\b")
 _MEMORY_FIRST = "the text says '{said}' as well: memory ran out, and what else fails may only follow: free some first (a smaller batch or gpu_memory_utilization, other processes on the GPU)"
 
@@ -149,7 +148,9 @@ def _addressed(answer: Answer, folded: str) -> Answer:
         or where.maker is None
         or where.maker.project in said
         or "/" not in where.maker.project
-        or (where.maker.project == _CUTLASS and cpp_causes.told(folded))  # the user's edit of its example
+        or (
+            where.maker.project == whose.CUTLASS and cpp_causes.told(folded)
+        )  # the user's edit of its example
     ):
         return answer
     by = "" if where.evidence == origin.BY_WORDS else f" ({where.evidence})"

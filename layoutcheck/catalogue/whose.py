@@ -66,6 +66,7 @@ _ANYONES = (
 )
 _OF_DSL = re.compile(r"cutlass\.cute|\bDSL|kernel_cutlass_")
 _OF_PYTHON = re.compile(r"\.py\b|cutlass\.cute|\bDSL|kernel_cutlass_")
+CUTLASS = "NVIDIA/cutlass"
 
 
 def for_builder(entry: Known, remedy: str, folded: str) -> str:
@@ -79,10 +80,13 @@ def for_builder(entry: Known, remedy: str, folded: str) -> str:
             f"{remedy}. Where {owner.name} wrote the code, take operand types, shapes and an architecture that its examples use, or a newer release, "
             f"and report what stays to {owner.project}"
         )
-    return (
+    builds = (
         f"Where you only build {owner.name}, change no layout: take the CUDA toolkit and the CUTLASS that this commit of it names, in a clean checkout "
-        f"(git submodule update --init --recursive), a newer release, or its wheel, and report what stays to {owner.project}. Where you change its kernels: {remedy}"
+        f"(git submodule update --init --recursive), a newer release, or its wheel, and report what stays to {owner.project}"
     )
+    if owner.project == CUTLASS:  # whose examples are there to be edited
+        return f"{remedy}. {builds}"
+    return f"{builds}. Where you change its kernels: {remedy}"
 
 
 def for_kernel(entry: Known, remedy: str, folded: str) -> str:
