@@ -7,6 +7,7 @@ import math
 from layoutcheck import algebra
 from layoutcheck.catalogue import cpp_parts, cpp_types
 from layoutcheck.catalogue.cpp_stack import Failure, Frame, Says
+from layoutcheck.catalogue.cpp_types import Type
 
 _SIDES = {"src": "source", "dst": "destination"}
 _ENGINES = {"src": ("SEngine", "TS"), "dst": ("DEngine", "TD")}  # TS and TD in older headers
@@ -15,10 +16,10 @@ _OPERATIONS = "AnyCPYTraits", "CopyOp", "Operation"
 
 def unadjacent(failure: Failure) -> Says:
     """An instruction whose elements are not adjacent on one side."""
-    unpacked, tiled = _unpacked(failure), failure.giving("TV", "Tiler")
-    operation = cpp_parts.operation(unpacked, *_OPERATIONS) if unpacked else None
+    unpacked, operation = _instruction(failure)
     if unpacked is None or operation is None:
         return None
+    tiled = failure.giving("TV", "Tiler")
     side = "dst" if "dst failed" in failure.message else "src"
     internal = failure.giving("CopyInternalType")
     engine = _engine(unpacked, side)
@@ -73,15 +74,15 @@ def _engine(unpacked: Frame, side: str) -> str:
     return next((one for one in _ENGINES[side] if one in unpacked.given), "")
 
 
-def _unpacked(failure: Failure) -> Frame | None:
-    """The instantiation that makes one instruction of a copy."""
-    return next((one for one in failure.frames if one.name.endswith("copy_unpack")), None)
+def _instruction(failure: Failure) -> tuple[Frame | None, Type | None]:
+    """The instantiation that makes one instruction of a copy, and its operation."""
+    unpacked = next((one for one in failure.frames if one.name.endswith("copy_unpack")), None)
+    return unpacked, cpp_parts.operation(unpacked, *_OPERATIONS) if unpacked else None
 
 
 def of_other_spaces(failure: Failure) -> Says:
     """An instruction that does not copy between these memory spaces, or writes to const."""
-    unpacked = _unpacked(failure)
-    operation = cpp_parts.operation(unpacked, *_OPERATIONS) if unpacked else None
+    unpacked, operation = _instruction(failure)
     if unpacked is None or operation is None:
         return None
     engines = [unpacked.given.get(_engine(unpacked, one), "") for one in _ENGINES]

@@ -85,8 +85,7 @@ def named(frame: Frame, variable: str) -> Type | None:
 def direction(tiled: Frame) -> int | None:
     """The mode of a tiled copy's tile of two along which the values of one instruction lie."""
     layout, tile = layout_of(tiled.shown("TV")), algebra.parse_tree(tiled.shown("Tiler"))
-    shape, stride = (flatten(one) for one in (layout[1].shape, layout[1].stride))
-    step = next((d for extent, d in zip(shape, stride, strict=True) if extent != 1), None)
+    step = next(iter(_steps(layout[1])), None)
     if not isinstance(step, int) or not isinstance(tile, tuple) or len(tile) != 2:
         return None
     return 0 if step < extents(tile)[0] else 1
@@ -94,10 +93,13 @@ def direction(tiled: Frame) -> int | None:
 
 def first_strides(layout: str, mode: int = 0) -> list[str]:
     """The strides of one mode's parts with more than one element, as printed, each once."""
-    part = layout_of(layout)[mode]
+    return list(dict.fromkeys(map(str, _steps(layout_of(layout)[mode])))) or ["0"]
+
+
+def _steps(part: Any) -> list[Any]:
+    """The strides of the parts of a layout that have more than one element."""
     shape, stride = (flatten(one) for one in (part.shape, part.stride))
-    found = [str(d) for extent, d in zip(shape, stride, strict=True) if extent != 1]
-    return list(dict.fromkeys(found)) or ["0"]
+    return [step for extent, step in zip(shape, stride, strict=True) if extent != 1]
 
 
 def extents(shape: Any) -> list[int]:
