@@ -53,18 +53,17 @@ def lint(
     runs, notes, untraced = _trace(listed, settings, static, ran, programs, part)
     texts = _Texts()
 
-    def look() -> tuple[_Seen, int, Sites, dict[str, Any]]:
+    def look() -> tuple[_Seen, int, Sites, dict[str, Any], Sequence[cases.RegisteredCase]]:
         seen = _Seen() if runs is None else _judged(runs, settings, texts)
         traced, never = _coverage(read, seen.reached, runs is not None)
         told = _why_never(never, seen.built, programs, read, listed, runs, settings) if never and runs else {}
-        return seen, traced, never, told
+        return seen, traced, never, told, told.pop("elsewhere", ())
 
-    seen, traced, never, told = look()
-    if runs is not None and (more := told.pop("elsewhere", None)) and runs.whole:
-        runs.traced.extend(ran(more))
-        notes += _elsewhere(runs.traced[-len(more) :])
-        seen, traced, never, told = look()
-        told.pop("elsewhere", None)
+    seen, traced, never, told, elsewhere = look()
+    if runs is not None and elsewhere and runs.whole:
+        runs.traced.extend(ran(elsewhere))
+        notes += _elsewhere(runs.traced[-len(elsewhere) :])
+        seen, traced, never, told, _ = look()
     complete = runs is not None and runs.complete and part is None
     if part is not None:
         never, told = {}, {}  # the programs of other parts may reach them
