@@ -268,7 +268,9 @@ def test_unusable_input_is_one_clear_error(
 RUBBISH = {
     "empty": b"",
     "bytes": bytes(range(256)) * 100,
-    "random": b"\xff\xfe" + os.urandom(20_000),
+    "random": b"\xff\xfe" + os.urandom(20_000),  # Chinese prose, by its byte order mark
+    "random without a mark": b"\x80" + os.urandom(20_000),
+    "random bytes of a question": "错误怎么办？".encode() + bytes(range(128, 256)),
     "parentheses": b"(" * 5000,
     "1 MB of lines": b"cute.copy nothing to see here\n" * 33_000,
     "1 MB of openings": b"'cute.slice' op (((( \"cute.view\"(%1\n" * 28_000,
@@ -319,7 +321,7 @@ def test_unusable_lines_among_good_ones_do_not_end_the_reading(tmp_path: Path, c
 def test_rubbish_on_stdin() -> None:
     done = start("explain", "-", stdin=RUBBISH["random"][:4000])  # all of it is read from a file above
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"error: this text has no line that reports an error; expected the output")
+    assert done.stderr.startswith(b"error: the input is not text: ") and b"expected the output" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
