@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import unicodedata
 from pathlib import Path
 from typing import IO
 
@@ -11,9 +10,6 @@ from layoutcheck.errors import InputError
 from layoutcheck.progress import standard_input
 
 _MAX_PASTE_BYTES = 1 << 26
-_SAMPLE = 4096  # characters; what is no text shows in the first of them
-_NO_TEXT = ("Cc", "Cn", "Co", "Cs")
-_OF_TERMINALS = "\t\n\r\f\b\x1b"
 
 
 def open_bytes(name: str, what: str) -> IO[bytes]:
@@ -33,7 +29,7 @@ def read_text(name: str, what: str = "Paste the error") -> str:
     """The text of a file, or of stdin for '-', where `what` is waited for. Raises InputError.
 
     UTF-8, with or without a byte order mark, or UTF-16 with one, as PowerShell's `>` writes. Bytes that are
-    neither become U+FFFD; where they are more than one character in ten, the input is refused.
+    neither become U+FFFD.
     """
     if not name.strip():
         raise InputError("SRC is empty", expected="a layout, a file, or '-' for compiler output")
@@ -49,18 +45,4 @@ def read_text(name: str, what: str = "Paste the error") -> str:
             f"more than {_MAX_PASTE_BYTES >> 20} MiB of input", expected="the part around the error"
         )
     utf16 = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    text = raw.decode("utf-16" if utf16 else "utf-8-sig", "replace")
-    head = text[:_SAMPLE]
-    odd = [at for at, char in enumerate(head) if _is_no_text(char)]
-    if 10 * len(odd) > len(head):
-        raise InputError(
-            f"the input is not text: {len(odd)} of its first {len(head)} characters are none, "
-            f"from character {odd[0]} on",
-            expected="the output as it was printed, in UTF-8 or UTF-16",
-        )
-    return text
-
-
-def _is_no_text(char: str) -> bool:
-    """Whether a character is an unreadable byte, a control, or one that Unicode gives no meaning."""
-    return char == "\ufffd" or (unicodedata.category(char) in _NO_TEXT and char not in _OF_TERMINALS)
+    return raw.decode("utf-16" if utf16 else "utf-8-sig", "replace")
