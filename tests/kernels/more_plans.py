@@ -1,6 +1,10 @@
 """Plans that are compiled for the tests beside the variants, for sm_90a: what pitches and sizes change."""
 
+from collections.abc import Iterable
 from functools import partial
+from typing import Any
+
+import pytest
 
 from kernels.transpose.common import AFTER
 from kernels.transpose.exchange import Exchange, build_exchange
@@ -101,3 +105,20 @@ BUILDERS = {
 }
 for name in ("shifted, 8", "rows, few"):
     BUILDERS[name] = partial(BUILDERS[name], early=AFTER)
+
+# A third of a second each to compile: the others are for the sweep. What a plan can ask for is in one of
+# these, or in a variant's own plan.
+QUICK = {
+    *("rows, 2", "rows, async", "rows, 8 bytes", "rows, few"),
+    *("columns, 2", "columns, loose, even", "columns, pads", "columns, 8 bytes"),
+    *("shifted, 1", "shifted, 2", "shifted, 8"),
+    *("whole, singly", "whole, pads", "whole, several, 8", "whole, words, other", "whole, words, pads"),
+    *("padded, 2, 48", "padded, 4, 16"),
+    *("runs, rows, 4", "runs, columns, 2"),
+    *("exchange, 2", "spliced, rows, 2", "spliced, columns, 1", "small"),
+}
+
+
+def few(names: Iterable[str]) -> list[Any]:
+    """Parameters of a test: the plans that are not compiled in the normal run are for the sweep."""
+    return [name if name in QUICK else pytest.param(name, marks=pytest.mark.sweep) for name in names]

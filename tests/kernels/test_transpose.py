@@ -15,6 +15,7 @@ import pytest
 from tests.environment import ROOT
 from tests.forking import printed
 from tests.kernels.ptx_run import Memory, Program
+from tests.thinned import thinned
 
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
@@ -27,12 +28,14 @@ from tests.kernels.more_plans import (
     BUILDERS,
     EXCHANGES,
     PADDED,
+    QUICK,
     RUNS,
     SHIFTED,
     SMALL,
     SPLICED,
     THIN,
     WHOLE,
+    few,
 )
 
 REPAIRED = [
@@ -59,39 +62,58 @@ REPAIRED = [
 def compiled(tmp_path_factory):
     """By architecture: {name: {"ptx": text} or {"error": text}} of every variant, and more plans for sm_90a.
 
-    The processes of a run compile them once: who comes later waits for the file.
+    With `rest`: the plans of the sweep. The processes of a run compile them once: who comes later waits for
+    the file.
     """
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
     @cache
-    def of(arch):
-        with (shared / f"transposes-{arch}.json").open("a+") as file:
+    def of(arch, *rest):
+        with (shared / f"transposes-{arch}-{len(rest)}.json").open("a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             if not (text := file.read()):
-                text = compile_all(arch)
+                text = compile_all(arch, *rest)
                 file.write(text)
         return json.loads(text)
 
     return of
 
 
-def compile_all(arch):
+def compile_all(arch, *rest):
     with TemporaryDirectory() as folder:
         env = {"CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": folder, "CUTE_DSL_DISABLE_FILE_CACHING": "1"}
-        told = printed("-m", "tests.kernels.compile_all", arch=arch, env=env, cwd=str(ROOT))
+        told = printed("-m", "tests.kernels.compile_all", *rest, arch=arch, env=env, cwd=str(ROOT))
     return told.splitlines()[-1]
 
 
-@pytest.fixture(scope="module", params=["sm_90a", pytest.param("sm_80", marks=pytest.mark.sweep)])
+EVERY = "sm_90a, every plan"
+
+
+@pytest.fixture(
+    scope="module",
+    params=["sm_90a", *(pytest.param(each, marks=pytest.mark.sweep) for each in ("sm_80", EVERY))],
+)
 def built(request, compiled):
-    return request.param, compiled(request.param)
+    arch, rest = request.param.partition(",")[0], request.param == EVERY
+    return request.param, compiled(arch) | (compiled(arch, "rest") if rest else {})
+
+
+class Plans(dict):
+    """What is compiled in the normal run; who asks for another plan has the rest compiled."""
+
+    def __init__(self, compiled):
+        super().__init__(compiled("sm_90a"))
+        self.compiled = compiled
+
+    def __missing__(self, name):
+        return self.compiled("sm_90a", "rest")[name]
 
 
 @pytest.fixture(scope="module")
 def hopper(compiled):
-    return compiled("sm_90a")
+    return Plans(compiled)
 
 
 def memory_ops(ptx: str) -> Counter:
@@ -107,7 +129,7 @@ def test_only_the_report_s_copy_is_rejected(built):
     arch, found = built
     assert [name for name, result in found.items() if "error" in result] == ["broken"]
     expected = {"fp32_elementwise", "broken_silently", "broken_at_run_time", *REPAIRED} | (
-        {"tma", *BUILDERS} if "90" in arch else set()
+        {"tma", *(BUILDERS if arch == EVERY else QUICK)} if "90" in arch else set()
     )
     assert {name for name in found if name != "broken"} == expected
 
@@ -293,7 +315,7 @@ def test_shifted_moves_every_bit(built, m, n, pitches, off):
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", SHIFTED)
+@pytest.mark.parametrize("name", few(SHIFTED))
 @pytest.mark.parametrize(
     ("size", "more", "offs"),
     [((1, 70), (1, 2), (3, 9)), ((3, 61), (0, 0), (5, 2)), ((2, 18), (9, 4), (0, 1))],
@@ -312,7 +334,7 @@ def test_shifted_moves_every_bit_of_elements_of_any_size(hopper, name, size, mor
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", ["rows, loose", "rows, async", "rows, 2"])
+@pytest.mark.parametrize("name", few(["rows, loose", "rows, async", "rows, 2"]))
 @pytest.mark.parametrize(("n", "offs"), [(149, (5, 3)), (128, (0, 0)), (8, (1, 6)), (64, (3, 9))])
 def test_matrices_of_a_batch_start_anywhere(hopper, name, n, offs):
     """Two of them, and what is between; no element of one is written with those of its neighbour.
@@ -337,7 +359,7 @@ def test_matrices_of_a_batch_start_anywhere(hopper, name, n, offs):
     assert (np.frombuffer(out, np.uint16) == right).all()
 
 
-@pytest.mark.parametrize("name", ["padded", *PADDED])
+@pytest.mark.parametrize("name", ["padded", *few(PADDED)])
 @pytest.mark.parametrize(
     ("n", "pads", "gap", "offs"),
     [(70, (3, 1), 5, (1, 3)), (32, (0, 0), 0, (0, 0)), (33, (1, 3), 0, (5, 2)), (3, (2, 40), 7, (3, 19))],
@@ -381,7 +403,7 @@ def test_few_rows_move_every_bit(built, n, ldx):
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("slope", [2, 1])
+@pytest.mark.parametrize("slope", thinned([2, 1], 2))
 @pytest.mark.parametrize(("along", "off"), [(301, 5), (9, 0), (128, 8)])
 def test_thin_matrices_of_any_pitch_move_every_bit(hopper, slope, along, off):
     """Blocks at both ends and none; the long rows may start anywhere."""
@@ -400,7 +422,7 @@ def test_thin_matrices_of_any_pitch_move_every_bit(hopper, slope, along, off):
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", ["columns, loose", "columns, loose, even", "columns, pads"])
+@pytest.mark.parametrize("name", few(["columns, loose", "columns, loose, even", "columns, pads"]))
 @pytest.mark.parametrize(("m", "off"), [(201, 0), (128, 0), (64, 3), (9, 13)])
 def test_few_columns_move_every_bit_wherever_they_start(hopper, name, m, off):
     plan, starts = THIN[name], (off % 8, (off + 5) % 16)
@@ -413,7 +435,7 @@ def test_few_columns_move_every_bit_wherever_they_start(hopper, name, m, off):
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("size", [1, 4, 8])
+@pytest.mark.parametrize("size", thinned([8, 1, 4], 3))
 @pytest.mark.parametrize(("along", "off"), [(301, 5), (9, 0), (128, 8)])
 def test_thin_matrices_of_elements_of_any_size_move_every_bit(hopper, size, along, off):
     dtype, plan = np.dtype(f"u{size}").type, THIN[f"columns, {size} bytes"]
@@ -439,7 +461,7 @@ def test_fewer_rows_than_a_chunk_has_elements_move_every_bit(hopper, n, off):
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", ["whole", *WHOLE])
+@pytest.mark.parametrize("name", ["whole", *few(WHOLE)])
 @pytest.mark.parametrize(
     ("items", "gap", "offs"), [(1, 0, (0, 3)), (4, 0, (13, 5)), (3, 11, (2, 0)), (13, 0, (5, 0))]
 )
@@ -468,7 +490,7 @@ def test_whole_matrices_move_every_bit(built, name, items, gap, offs):
     assert (np.frombuffer(out, dtype) == right).all()
 
 
-@pytest.mark.parametrize("name", EXCHANGES)
+@pytest.mark.parametrize("name", few(EXCHANGES))
 @pytest.mark.parametrize("edge", [0, 16, 1])
 def test_exchanges_move_every_bit_whatever_the_size_of_an_element(hopper, name, edge):
     """A whole tile; edges of whole blocks; edges that go through registers, element by element."""
@@ -482,7 +504,7 @@ def test_exchanges_move_every_bit_whatever_the_size_of_an_element(hopper, name, 
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", SPLICED)
+@pytest.mark.parametrize("name", few(SPLICED))
 @pytest.mark.parametrize(
     ("long", "pad", "offs"), [(5003, 0, (0, 0)), (2500, 3, (1, 2)), (6, 1, (3, 3)), (1, 0, (0, 1))]
 )
@@ -501,7 +523,7 @@ def test_spliced_words_move_every_bit_wherever_they_start(hopper, name, long, pa
     assert (found == right).all()
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", few(RUNS))
 @pytest.mark.parametrize(
     ("long", "pad", "offs"),
     [(1003, 0, (0, 5)), (1003, 5, (1, 0)), (191, 5, (15, 17)), (6, 1, (3, 3)), (1, 0, (0, 1))],
@@ -523,27 +545,29 @@ def test_runs_move_every_bit_wherever_they_start(hopper, name, long, pad, offs):
     assert (found == right).all()
 
 
-def test_runs_are_chunks_on_one_side_and_elements_on_the_other(hopper):
+@pytest.mark.parametrize("name", few(RUNS))
+def test_runs_are_chunks_on_one_side_and_elements_on_the_other(hopper, name):
     """Chunks at the ends of the run, which others share, go by elements."""
-    for name, plan in RUNS.items():
-        ops, bits = memory_ops(hopper[name]["ptx"]), 8 * plan.size
-        run, rows = ("ld", "st") if plan.few == "columns" else ("st", "ld")
-        wide = matching(ops, rf"{run}\.global.*\.v")
-        assert sum(wide.values()) == plan.passes and not matching(ops, rf"{rows}\.global.*\.v")
-        assert ops[f"{rows}.global.b{bits}"] == plan.count * plan.each
-        ends = plan.chunk * (plan.passes if plan.few == "rows" else 1)
-        assert ops[f"{run}.global.b{bits}"] == ends
+    plan = RUNS[name]
+    ops, bits = memory_ops(hopper[name]["ptx"]), 8 * plan.size
+    run, rows = ("ld", "st") if plan.few == "columns" else ("st", "ld")
+    wide = matching(ops, rf"{run}\.global.*\.v")
+    assert sum(wide.values()) == plan.passes and not matching(ops, rf"{rows}\.global.*\.v")
+    assert ops[f"{rows}.global.b{bits}"] == plan.count * plan.each
+    ends = plan.chunk * (plan.passes if plan.few == "rows" else 1)
+    assert ops[f"{run}.global.b{bits}"] == ends
 
 
-def test_spliced_loads_and_stores_words(hopper):
+@pytest.mark.parametrize("name", few(SPLICED))
+def test_spliced_loads_and_stores_words(hopper, name):
     """Single elements are those of the ends; a word more is loaded of each run, where it starts in one."""
-    for name, plan in SPLICED.items():
-        ops, bits = memory_ops(hopper[name]["ptx"]), 8 * plan.size
-        words = plan.count * plan.each
-        assert f".minnctapersm {plan.residents}\n" in hopper[name]["ptx"]
-        assert ops["ld.global.b32"] == words + (plan.each if plan.few == "columns" else words)
-        assert ops["st.global.b32"] == words and ops["ld.shared.b32"] == 2 * words
-        assert ops[f"ld.global.b{bits}"] == ops[f"st.global.b{bits}"] == plan.vector * words
+    plan = SPLICED[name]
+    ops, bits = memory_ops(hopper[name]["ptx"]), 8 * plan.size
+    words = plan.count * plan.each
+    assert f".minnctapersm {plan.residents}\n" in hopper[name]["ptx"]
+    assert ops["ld.global.b32"] == words + (plan.each if plan.few == "columns" else words)
+    assert ops["st.global.b32"] == words and ops["ld.shared.b32"] == 2 * words
+    assert ops[f"ld.global.b{bits}"] == ops[f"st.global.b{bits}"] == plan.vector * words
 
 
 @pytest.mark.parametrize("name", SMALL)
