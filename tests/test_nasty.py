@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from pathlib import Path
@@ -57,7 +56,7 @@ def test_a_hundred_that_nobody_means(
     first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "binary").write_bytes(os.urandom(5000))
+    (tmp_path / "binary").write_bytes(random.Random(first).randbytes(5000))
     (tmp_path / "folder").mkdir()
     (tmp_path / "big").write_text("error: unknown: 'cute.copy' op " * 330_000)
     (tmp_path / "empty").touch()
