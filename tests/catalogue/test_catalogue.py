@@ -17,6 +17,7 @@ from layoutcheck.catalogue.tables import SYMPTOMS
 from layoutcheck.catalogue.tensor_map import faults
 from layoutcheck.cli import run
 from layoutcheck.rulebook import rules
+from tests.thinned import thinned
 
 Captured = pytest.CaptureFixture[str]
 EXAMPLES = [(entry, text) for entry in ENTRIES for text, _ in entry.examples]
@@ -186,20 +187,23 @@ def test_a_composed_layout_is_read() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    [
-        "SLayout=cute::tuple<",
-        "cute::Layout<",
-        "<",
-        "Invalid __",
-        "a",
-        "cute.",
-        "static assertion failed ",
-        "'",
-        "1",
-        "gemm_",
-        "make_layout(",
-        "step 3 loss 3.25\n",
-    ],
+    thinned(
+        [
+            "SLayout=cute::tuple<",
+            "cute::Layout<",
+            "<",
+            "Invalid __",
+            "a",
+            "cute.",
+            "static assertion failed ",
+            "'",
+            "1",
+            "gemm_",
+            "make_layout(",
+            "step 3 loss 3.25\n",
+        ],
+        2,
+    ),
 )
 @pytest.mark.parametrize("letters", [12_000, pytest.param(45_000, marks=pytest.mark.sweep)])
 def test_hostile_repetition_ends(unit: str, letters: int) -> None:

@@ -17,7 +17,18 @@ LINES = (
 TEXTS: list[dict[str, Any]] = [json.loads(line) for line in LINES]
 
 
-@pytest.mark.parametrize("case", TEXTS, ids=[f"{at}-{one['entry']}" for at, one in enumerate(TEXTS)])
+FIRST = {one["entry"]: at for at, one in reversed(list(enumerate(TEXTS)))}
+CASES = [
+    pytest.param(
+        one,
+        id=f"{at}-{one['entry']}",
+        marks=() if FIRST[one["entry"]] == at else pytest.mark.sweep,
+    )
+    for at, one in enumerate(TEXTS)
+]
+
+
+@pytest.mark.parametrize("case", CASES)  # in the normal run one text for each entry
 def test_the_words_of_the_text_decide_its_one_answer(case: dict[str, Any]) -> None:
     found = answers(case["text"])
     assert [one.entry.name for one in found] == [case["entry"]]

@@ -70,7 +70,7 @@ def _pythonic(rng: Random) -> Copy:
             return copy
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(2000, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("count", [30, pytest.param(2000, marks=pytest.mark.sweep)])
 def test_through_python(dsl: Session, count: int) -> None:
     rng = Random(count)
     copies = [_pythonic(rng) for _ in range(count)]
@@ -187,7 +187,7 @@ def agree(dsl: Session, seed: int, count: int) -> Counter[str]:
 
 
 def test_number_shape_and_addresses_of_the_emitted_instructions(dsl: Session) -> None:
-    seen = agree(dsl, seed=3, count=60)
+    seen = agree(dsl, seed=3, count=30)
     assert seen["TmemLoad"] >= 8 and seen["TmemStore"] >= 8 and seen["S2TCopy"] >= 5
 
 

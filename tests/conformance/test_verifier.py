@@ -151,7 +151,7 @@ def without_align(operation: str) -> str:
 
 @pytest.mark.parametrize("op", OPS)
 def test_every_verdict_through_the_python_functions(dsl: Session, op: str) -> None:
-    against_python(dsl, op, seed=11, count=60 if op == "basic_copy_if" else 150)
+    against_python(dsl, op, seed=11, count=40 if op == "basic_copy_if" else 80)
 
 
 @pytest.mark.sweep

@@ -198,7 +198,7 @@ def test_kernels_that_are_not_built_stay_as_they_are() -> None:
 
 # ---- whole programs ----
 
-DEFAULT = ("a view with a pitch of its own", "a view of one block")
+DEFAULT = ("a view with a pitch of its own",)
 
 
 @pytest.mark.parametrize(

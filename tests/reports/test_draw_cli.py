@@ -68,7 +68,7 @@ def page(text: str) -> Page:
     return found
 
 
-@pytest.mark.parametrize("name", thinned(case_names(), 3))
+@pytest.mark.parametrize("name", thinned(case_names(), 6))
 def test_every_case_has_a_page_and_blocks(name: str, tmp_path: Path, capsys: Captured) -> None:
     file = tmp_path / "report.html"
     assert run(["explain", "--case", name, "--format", "html", "--output", str(file)]) in (0, 1)

@@ -104,7 +104,7 @@ def placing(run: Scene, side: str) -> Callable[[int], tuple[int, int]]:
     return lambda address: (0, address - origin)
 
 
-@pytest.mark.parametrize("name", thinned(CASES, 3))
+@pytest.mark.parametrize("name", thinned(CASES, 6))
 @pytest.mark.parametrize("kind", ["moved", "asked"])
 def test_who_moves_what_is_what_execution_and_intent_say(name: str, kind: str) -> None:
     for each in of_case(name):
