@@ -586,6 +586,17 @@ class T(unittest.TestCase):
 """
 _ASIDE = "in a thread or process that it started"
 _DIED = "a process that it started died of a signal"
+_USED = [
+    "_thread",
+    "asyncio",
+    "atexit",
+    "multiprocessing",
+    "subprocess",
+    "sys",
+    "threading",
+    "time",
+    "unittest",
+]
 _EXECUTORS = [f"concurrent.futures.{one}PoolExecutor(1) as it" for one in ("Thread", "Process")]
 
 
@@ -636,9 +647,9 @@ def test_what_a_script_starts_is_not_forgotten(tmp_path: Path, body: str, told: 
         "import mmap, time\nfile = open('nvidia_cutlass_dsl/library', 'r+b')\n"
         "there = mmap.mmap(file.fileno(), 0)\ntime.sleep(1)\n"
     )
+    used = [name for name in ("concurrent.futures", *_USED) if re.search(rf"\b{name}\.", body)]
     (tmp_path / "s.py").write_text(
-        "import _thread, asyncio, atexit, concurrent.futures, multiprocessing, os, subprocess, sys\n"
-        "import threading, time, unittest\n"
+        f"import {', '.join(['os', *used])}\n"
         "def fail(*_): raise LookupError\ndef killed(): os.kill(os.getpid(), 9)\n"
         "async def failing(): fail()\n"
         "async def left(): asyncio.ensure_future(failing()); await asyncio.sleep(0)\n"
