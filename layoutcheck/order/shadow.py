@@ -22,13 +22,14 @@ class Cells:
     """Places in a shadow: a range, or numbers; what is asked of them again is kept.
 
     `where` indexes arrays of all cells, `first` and `last` are the outermost; `around` are all between these
-    if they are mostly those given, else None.
+    if they are mostly those given, else None. `written` is what `Shadow.last_write` keeps.
     """
 
-    __slots__ = ("around", "at", "first", "last", "size", "where")
+    __slots__ = ("around", "at", "first", "last", "size", "where", "written")
 
     def __init__(self, at: range | npt.NDArray[np.int64]) -> None:
         self.at, self.size = at, len(at)
+        self.written: tuple[Shadow | None, int, int, int] = (None, 0, 0, 0)
         self.first = self.last = 0
         self.where: Any = at
         self.around: slice | None = None
@@ -86,6 +87,7 @@ class Shadow:
         self.written = np.zeros(cells, np.int32)
         self.record = np.full(cells, -1, np.int64)
         self.by_proxy = np.zeros(cells, bool)
+        self.writes = 0  # that were kept
         self.readers: dict[int, tuple[Any, Any]] = {}  # component -> (step, record) of each cell
         self.proxy_readers: set[int] = set()
         self.reach: dict[int, tuple[int, int]] = {}  # component -> from where to where its reads are
@@ -138,6 +140,7 @@ class Shadow:
                 if bad.any():
                     yield from self._clashes("proxy", access, records[where], bad, False)
         if keep:
+            self.writes += 1
             self.writer[where], self.written[where] = access.component, access.step
             self.record[where], self.by_proxy[where] = access.records, access.asynchronous
 
@@ -155,27 +158,34 @@ class Shadow:
             views.append(self.view)
         return all(last <= _at(clock[view], component) for view in views)
 
-    def _nothing_new(self, access: Access, clock: Clock, writer: Any, written: Any) -> bool:
+    def last_write(self, cells: Cells) -> tuple[int, int]:
+        """(the agent that wrote all of these cells and those around, -1 if several did; the last step)."""
+        shadow, writes, who, last = cells.written
+        if shadow is not self or writes != self.writes:
+            where = cells.where if cells.around is None else cells.around
+            writer = self.writer[where]
+            who, last = int(writer[0]), int(self.written[where].max())
+            who = who if (writer == who).all() else -1
+            cells.written = self, self.writes, who, last
+        return who, last
+
+    def _nothing_new(self, access: Access, clock: Clock) -> bool:
         """Whether one agent wrote all of these cells, and it is known in all views that may count."""
-        who = int(writer[0])
-        if not (writer == who).all():
+        who, last = self.last_write(access.cells)
+        if who < 0 or last > clock[HAPPENED, who]:
             return False
-        views = [HAPPENED]
-        if access.asynchronous:
-            views += [self.view, *([] if self.strict is None else [self.strict])]
-            views += [LANES] if self._copies(access.component, who) else []
-        elif who in self.lanes:
-            views.append(LANES)
-        return int(written.max()) <= min(int(clock[view][who]) for view in views)
+        if not access.asynchronous:
+            return who not in self.lanes or bool(last <= clock[LANES, who])
+        views = [self.view, *([] if self.strict is None else [self.strict])]
+        views += [LANES] if self._copies(access.component, who) else []
+        return all(last <= clock[view, who] for view in views)
 
     def after_write(self, access: Access, clock: Clock) -> Iterator[Clash]:
         """Check an access against the last write."""
-        where, around = access.cells.where, access.cells.around
-        if around is not None and self._nothing_new(access, clock, self.writer[around], self.written[around]):
+        if self._nothing_new(access, clock):
             return
+        where = access.cells.where
         written, writer = self.written[where], self.writer[where]
-        if around is None and self._nothing_new(access, clock, writer, written):
-            return
         bad = written > clock[HAPPENED][writer]
         if bad.any():
             yield from self._clashes("race", access, self.record[where], bad, True)
