@@ -349,6 +349,7 @@ def _number(value: Value, turn: Turn) -> int | None:
     return int(wrap(BINARY[made.name](given[0], given[1], bits), bits))
 
 
+@lru_cache(maxsize=64)  # what is asked next lies mostly in the same loops
 def turns_of(value: Value) -> range | None:
     """The numbers of a loop that the compiler unrolls in full; None for what is none."""
     block = value.owner
