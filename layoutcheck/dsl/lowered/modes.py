@@ -316,10 +316,13 @@ def _outside(found: Sequence[Part], row: IntArray, spread: IntArray, reads: IntA
         told = dict(zip(range(len(found) - 1, -1, -1), coordinates(found, there), strict=True))
         begins = begins or told
         back = sum((c * found[i].compact for i, c in told.items()), np.zeros_like(here))
-        if (back != here)[active].any():
+        if (active & (back != here)).any():
             return None
-        within |= active & np.all([(c >= 0) & (c < found[i].count) for i, c in told.items()], axis=0)
+        inside = active.copy()
         for i, c in told.items():
+            inside &= (c >= 0) & (c < found[i].count)
+        within |= inside
+        for i, c in told.items() if (inside != active).any() else ():  # somebody strays
             # A view that is not made of the tensor's strides (flattened) has its first outer index alone.
             by_strides = i + 1 < len(found) and bool(told[i + 1][active].any())
             large = active & (c >= found[i].count)
