@@ -269,17 +269,17 @@ class Products:
         cells = accumulator_cells(rows, columns, pair)
         if cells is None:
             return None
-        lanes, column = cells[0] + (at >> 16), 4 * (cells[1] + first)
-        if int(lanes.max()) >= tensor.shape[0] or int(column.max()) >= tensor.shape[1]:
+        place = cells[0] + (at >> 16), cells[1] + first
+        tensor, begun = (one.reshape(len(one), -1, 4) for one in (tensor, self.replay.tensor[block].begun))
+        if any(int(one.max()) >= many for one, many in zip(place, tensor.shape, strict=False)):
             return None
-        old, begun = tensor[lanes, column], self.replay.tensor[block].begun
-        if adds and not begun[lanes, column].any():
+        old = tensor[place][..., 0]
+        if adds and not begun[place][..., 0].any():
             self.unset[op] = None
-        begun[lanes[..., None], column[..., None] + np.arange(4)] = True
+        begun[place] = True
         new = PRODUCT | (base + np.arange(rows * columns, dtype=np.int64).reshape(rows, columns))
         kept = np.where(((old & PRODUCT) != 0) & adds, old, new)
-        for byte in range(4):
-            tensor[lanes, column + byte] = kept
+        tensor[place] = kept[..., None]
         return kept
 
     def _names(self, block: int, labels: Array) -> Named:
