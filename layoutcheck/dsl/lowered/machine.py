@@ -15,6 +15,7 @@ from layoutcheck.dsl.lowered.record import Mask, Number, Recorded
 from layoutcheck.dsl.lowered.registers import Registers
 from layoutcheck.dsl.lowered.tensors import Tensor
 from layoutcheck.dsl.lowered.values import Reasons, Value
+from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
 
 Step = Callable[[], None]
@@ -172,13 +173,9 @@ class Machine:
         """Whether the active lanes of every warp have the same number."""
         if isinstance(value, int):
             return True
-        for at in range(0, value.size, 32):
-            lanes = value[at : at + 32]
-            if self.mask is not None:
-                lanes = lanes[self.mask[at : at + 32]]
-            if lanes.size and not (lanes == lanes[0]).all():
-                return False
-        return True
+        active = np.arange(value.size) if self.mask is None else np.flatnonzero(self.mask)
+        held, warp = value[active], active // WARP
+        return not ((held[1:] != held[:-1]) & (warp[1:] == warp[:-1])).any()
 
     def shared_by_warp(self, provenance: int) -> int:
         """The provenance of a lane's value that its whole warp gets: what it rests on is uniform now."""

@@ -105,6 +105,8 @@ def wrap(value: Number, bits: int) -> Number:
         return value if -half <= value < half else ((value + half) & (2 * half - 1)) - half
     if bits >= 64:
         return value
+    if bits == 32:  # most are, and NumPy cuts them in half the time
+        return value.astype(np.int32).astype(np.int64)
     return ((value + half) & (2 * half - 1)) - half
 
 

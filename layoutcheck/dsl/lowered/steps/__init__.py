@@ -86,7 +86,7 @@ class Steps:
             exact = function(number(values[a]), number(values[b]), 64)
             values[out], provenance[out] = wrap(exact, 32), provenance[a] | provenance[b]
             lost = values[out] != exact
-            if np.any(lost if machine.mask is None else lost & machine.mask):
+            if lost is not False and np.any(lost if machine.mask is None else lost & machine.mask):
                 provenance[out] |= machine.overflow
 
         return run

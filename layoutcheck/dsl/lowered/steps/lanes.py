@@ -12,6 +12,7 @@ from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.record import Data
 from layoutcheck.dsl.lowered.steps import Steps
 from layoutcheck.dsl.lowered.values import number, wrap
+from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
 
 _KIND = re.compile(r"<(?:\w+\s+)?(\w+)>")
@@ -42,7 +43,7 @@ def _shuffle(steps: Steps, op: Operation) -> Step:
         if kind == "idx":
             source = low | (by & ~segment & 31)
         else:
-            source = {"bfly": lane ^ by, "down": lane + by, "up": lane - by}[kind]
+            source = lane ^ by if kind == "bfly" else lane + by if kind == "down" else lane - by
         inside = source >= high if kind == "up" else source <= high
         source = np.where(inside, source, lane)
         thread = np.arange(lane.size)
@@ -56,17 +57,17 @@ def _elect(steps: Steps, op: Operation) -> Step:
     """`nvvm.elect.sync`: one lane of each warp, the lowest active one."""
     machine = steps.machine
     outs = [steps.slots[v] for v in op.results]
+    lowest = (machine.lane == 0).astype(np.int64)
 
     def run() -> None:
-        active = machine.mask
-        leader = machine.lane == 0
+        leader, active = lowest, machine.mask
         if active is not None:
             warps = np.zeros((-(-active.size // 32), 32), bool)
             warps.ravel()[: active.size] = active
             first = warps.argmax(axis=1)[:, None] == np.arange(32)
-            leader = (first & warps).ravel()[: active.size]
+            leader = (first & warps).ravel()[: active.size].astype(np.int64)
         for slot in outs:
-            machine.values[slot], machine.provenance[slot] = leader.astype(np.int64), 0
+            machine.values[slot], machine.provenance[slot] = leader, 0
 
     return run
 
@@ -77,18 +78,15 @@ def _vote(steps: Steps, op: Operation) -> Step:
     kind = op.attributes.get("kind", "")
 
     def run() -> None:
-        votes = np.broadcast_to(np.asarray(number(values[a])) & 1, machine.lane.shape).astype(bool)
-        active = np.ones(votes.size, bool) if machine.mask is None else machine.mask
-        result = np.zeros(votes.size, np.int64)
-        for warp in range(0, votes.size, 32):
-            part, on = votes[warp : warp + 32], active[warp : warp + 32]
-            if "ballot" in kind:
-                found = wrap(sum(1 << i for i in np.flatnonzero(part & on).tolist()), 32)
-            elif "any" in kind:
-                found = int((part & on).any())
-            else:
-                found = int((part | ~on).all())
-            result[warp : warp + 32] = found
+        count = machine.lane.size
+        votes, on = np.zeros((2, -(-count // WARP), WARP), bool)
+        votes.ravel()[:count] = np.asarray(number(values[a])) & 1
+        on.ravel()[:count] = True if machine.mask is None else machine.mask
+        if "ballot" in kind:
+            found = wrap((votes & on) @ (1 << np.arange(WARP)), 32)
+        else:
+            found = (votes & on).any(axis=1) if "any" in kind else (votes | ~on).all(axis=1)
+        result = np.repeat(found, WARP)[:count].astype(np.int64)
         values[out] = int(result[0]) if bool((result == result[0]).all()) else result
         provenance[out] = machine.shared_by_warp(provenance[a])
         if machine.reasons.worst(provenance[out]) == "blocked":  # not known, but one value for the warp
