@@ -23,6 +23,7 @@ from layoutcheck.copies.cluster import MOST_BLOCKS
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.calls import numbers_of
 from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of, parse_once, tag
+from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.errors import InputError
 from layoutcheck.operands import check_operands, keeps_values, multiplies, rearranges
 from layoutcheck.order import Undecided
@@ -66,10 +67,11 @@ def _of_numbers(module: TracedModule, lowered: str, seconds: float) -> tuple[lis
         types = argument_types(without_locations(module.text))
         every = [op for op in parse_once(lowered).walk() if op.name in KERNELS and op.regions]
         calls = numbers_of(module.calls, types, [name_of(op) for op in every])
+        grids = [Grid(op, types) for op in every]
     except SURPRISES as error:
         return [], [f"{_UNSET}: {_why(error, seconds)}"]
     unset, sums, lanes = (
-        [_ended(partial(check, op, types, calls, Budget(seconds)), seconds) for op in every]
+        [_ended(partial(check, grid, calls, Budget(seconds)), seconds) for grid in grids]
         for check in (unset_values, partial(odd_sums, left=False), partial(odd_sums, left=True))
     )
     left = [f"{_UNSET}: {why}" for one in unset for why in one.left]

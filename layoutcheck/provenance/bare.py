@@ -33,7 +33,7 @@ from layoutcheck.provenance.handed import UNSURE, Multiplied, carried, ends, pro
 from layoutcheck.provenance.labels import CLEAN, NOTHING, Cells, is_bare, labels_of
 from layoutcheck.provenance.matrix import is_product
 from layoutcheck.provenance.refs import FIRST, FLAGS, Array, Refs
-from layoutcheck.provenance.sliced import Slice
+from layoutcheck.provenance.sliced import Slice, sliced
 from layoutcheck.provenance.suspects import Suspects, stored_by
 from layoutcheck.sources.mlir import Operation
 
@@ -79,7 +79,7 @@ class Bare:
         shared: Array | None = None, kind: type[Slice] = Slice,
     ) -> None:  # fmt: skip
         self.kernel, self.launch, self.suspects, self._rely = kernel, launch, suspects, rely
-        self.slice = kind(kernel, suspects)
+        self.slice = sliced(kernel, suspects, kind)
         self.machine, self.flow = prepare(kernel, launch, self.slice, recorded=lambda _op: "")
         self.slots, self.shared = self.flow.slots, shared
         self.blocks = max(1, len(launch.blocks))

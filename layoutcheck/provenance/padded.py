@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,9 @@ class _Stores(Suspects):
                 self._others(op)
 
 
+_stores = lru_cache(maxsize=1)(_Stores)  # several evaluations of a kernel ask for them
+
+
 class _Arithmetic(Slice):
     """What makes the numbers that are stored: floating point is followed, and decides nothing."""
 
@@ -120,7 +124,7 @@ class Floats(Bare):
 
     def __init__(self, kernel: Operation, launch: Launch, rely: Callable[[Reasons, int], bool]) -> None:
         self._numbers: list[Operation] = []
-        super().__init__(kernel, _Stores(kernel), launch, rely, kind=_Arithmetic)
+        super().__init__(kernel, _stores(kernel), launch, rely, kind=_Arithmetic)
 
     def _number(self, op: Operation) -> int:
         self._numbers.append(op)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from layoutcheck.dsl.lowered.needed import DATA, NUMBER, Needed
@@ -48,6 +49,12 @@ class Slice(Needed):
                 self._keep(store)
                 self._mark(store.operands[0], DATA)
                 self._mark(store.operands[1], NUMBER)
+
+
+@lru_cache(maxsize=2)
+def sliced(kernel: Operation, suspects: Suspects, kind: type[Slice] = Slice) -> Slice:
+    """What is needed of a kernel, which several evaluations of it share."""
+    return kind(kernel, suspects)
 
 
 def _operands(op: Operation) -> tuple[list[SsaValue], list[SsaValue]]:

@@ -1,6 +1,6 @@
 """Bytes that are stored or multiplied although nothing has written them, and sums in which fills count.
 
-`unset_values(kernel, ...)` finds the first, `odd_sums(kernel, ...)` the second.
+`unset_values(grid, ...)` finds the first, `odd_sums(grid, ...)` the second.
 Only what a run shows is told: with the numbers of a call that the program makes, or, where there is none,
 with several numbers for all dynamic extents. What they all show is so for every caller. What only tails
 show, or only extents of no call, rests on the caller and is a note. What is stored has to arrive inside a
@@ -87,37 +87,29 @@ class Unset:
     beyond: tuple[Beyond, ...] = ()
 
 
-def unset_values(
-    kernel: Operation, types: dict[str, list[str]], calls: Sequence[Numbers | None], budget: Budget
-) -> Unset:
+def unset_values(grid: Grid, calls: Sequence[Numbers | None], budget: Budget) -> Unset:
     """What a kernel does with registers that nothing has written. Raises OutOfTime."""
-    if len(kernel.regions[0].blocks) > 1:
+    if len(grid.kernel.regions[0].blocks) > 1:
         return Unset(left=(BRANCHES,))
-    suspects = Suspects(kernel)
-    found = _told(_Runs(Grid(kernel, types), suspects, budget), calls) if suspects.readers else Unset()
-    accesses = of_shared(kernel)
+    suspects = Suspects(grid.kernel)
+    found = _told(_Runs(grid, suspects, budget), calls) if suspects.readers else Unset()
+    accesses = of_shared(grid.kernel)
     if not accesses:
         return found
     try:
-        shared = _told(_Shared(Grid(kernel, types), accesses, budget), calls)
+        shared = _told(_Shared(grid, accesses, budget), calls)
     except OutOfTime:  # what is known of registers is so all the same
         return replace(found, left=(*found.left, _SHARED_LATE))
     return replace(found, found=(*found.found, *shared.found))
 
 
-def odd_sums(
-    kernel: Operation,
-    types: dict[str, list[str]],
-    calls: Sequence[Numbers | None],
-    budget: Budget,
-    left: bool,
-) -> Unset:
+def odd_sums(grid: Grid, calls: Sequence[Numbers | None], budget: Budget, left: bool) -> Unset:
     """Stores of sums that count what stands beyond a tensor's end; or loads that a sum over lanes has `left`.
 
     That is whatever the extents are. Raises OutOfTime.
     """
     follow, may = (Reached, may_leave) if left else (Padded, may_pad)
-    return _told(_Sums(Grid(kernel, types), follow, budget), calls) if may(kernel) else Unset()
+    return _told(_Sums(grid, follow, budget), calls) if may(grid.kernel) else Unset()
 
 
 def _told(runs: _Runs, calls: Sequence[Numbers | None]) -> Unset:
@@ -231,9 +223,10 @@ class _Runs:
         shared = gaps
         while True:
             run = self._went(Bare(self.grid.kernel, suspects, how, _rely, shared), launched)
+            if suspects.shared_elsewhere or (gaps is None and not run.bare.any()):
+                return run
             again = np.where(run.written, 0, run.bare) + (0 if gaps is None else gaps)
-            same = shared is not None and (again == shared).all()
-            if suspects.shared_elsewhere or not again.any() or same:
+            if not again.any() or (shared is not None and (again == shared).all()):
                 return run
             shared = again
 

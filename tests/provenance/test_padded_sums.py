@@ -15,6 +15,7 @@ import pytest
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of
+from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.provenance import check_products
@@ -105,7 +106,7 @@ VARIANTS = {"layer_norm": 6, "copied_norm": 3, "soft_max": 4, "log_sum": 4, "pow
 
 def _sums(seen: Seen, number: int, calls: tuple[Numbers, ...] = ()) -> list[Found]:
     (kernel,) = (op for op in seen.kernels if name_of(op).endswith(f"_{number}"))
-    return list(odd_sums(kernel, seen.types, calls, Budget(20), left=False).found)
+    return list(odd_sums(Grid(kernel, seen.types), calls, Budget(20), left=False).found)
 
 
 @needs_dsl
@@ -127,7 +128,7 @@ def test_shared_memory_that_nothing_writes_is_told_where_it_reaches_a_tensor(mod
     found = {}
     for number, key in enumerate(keys):
         (kernel,) = (op for op in modules[0].kernels if name_of(op).endswith(f"_{number}"))
-        if stores := unset_values(kernel, modules[0].types, (), Budget(20)).found:
+        if stores := unset_values(Grid(kernel, modules[0].types), (), Budget(20)).found:
             found[key] = stores
     assert found.keys() == UNWRITTEN.keys()
     (halo,), (sums,) = found["stencil", 1], found["partials", 1]
@@ -198,7 +199,7 @@ def test_what_registers_hold_is_told_if_no_time_is_left_for_shared_memory(
 def unset_values_of(seen: Seen) -> list[Unset]:
     """Of each kernel."""
     calls = [None] * len(seen.kernels)
-    return [unset_values(op, seen.types, calls, Budget()) for op in seen.kernels]
+    return [unset_values(Grid(op, seen.types), calls, Budget()) for op in seen.kernels]
 
 
 @needs_dsl

@@ -90,7 +90,7 @@ def evaluate(module: Module | str, types: dict[str, list[str]] | None = None) ->
     """
     parsed = parse_once(module) if isinstance(module, str) else module
     kernels = [op for op in parsed.walk() if op.name in KERNELS and op.regions and op.regions[0].blocks]
-    launches = launches_of(parsed, types or {})
+    launches = Hosts(parsed, types or {}).launches()
     return [
         evaluate_kernel(op, launches.get(name_of(op)), (types or {}).get(name_of(op), [])) for op in kernels
     ]
@@ -196,14 +196,7 @@ def prepare(
     With `contents` they are the stores under these tags, with what they write. `recorded` gives the tag under
     which an access is recorded. What is needed may be given in the place of roots.
     """
-    slots: dict[SsaValue, int] = {}
-    for op in kernel.walk():
-        for value in op.results:
-            slots[value] = len(slots)
-        for region in op.regions:
-            for block in region.blocks:
-                for value in block.arguments:
-                    slots[value] = len(slots)
+    slots = _slots(kernel)
     machine = Machine(launch, [0] * len(slots), [0] * len(slots))
     machine.provenance[:] = [machine.unknown] * len(slots)
     if roots is None:
@@ -232,16 +225,23 @@ def prepare(
     return machine, Flow(machine, slots, full, fast, translate, tags, tag, {**BRANCHES, **LOOPS}, left)
 
 
+@lru_cache(maxsize=4)
+def _slots(kernel: Operation) -> dict[SsaValue, int]:
+    """A number for each value of a kernel, which several runs of it share."""
+    slots: dict[SsaValue, int] = {}
+    for op in kernel.walk():
+        for value in op.results:
+            slots[value] = len(slots)
+        for region in op.regions:
+            for block in region.blocks:
+                for value in block.arguments:
+                    slots[value] = len(slots)
+    return slots
+
+
 def _recorded(op: Operation) -> str:
     """The tag under which an operation is recorded, "" for none."""
     return tag(op) if is_access(op) else ""
-
-
-def launches_of(
-    module: Module | Operation, types: dict[str, list[str]], extent: Extent = None, integer: int | None = None
-) -> dict[str, Launched]:
-    """What the host's functions launch: kernel's name -> (launch, arguments); numbers as in `arguments`."""
-    return Hosts(module, types).launches(extent, integer)
 
 
 class Hosts:
@@ -261,7 +261,7 @@ class Hosts:
         return len(self._hosts) == 1
 
     def launches(self, extent: Extent = None, integer: int | None = None) -> dict[str, Launched]:
-        """`launches_of` these numbers."""
+        """What they launch: kernel's name -> (launch, arguments); numbers as in `arguments`."""
         found: dict[str, Launched] = {}
         for host in self._hosts:
             host.run(extent, integer, found)

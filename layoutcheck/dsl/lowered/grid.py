@@ -21,7 +21,6 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +44,9 @@ from layoutcheck.dsl.lowered.blocks import (
 )
 from layoutcheck.dsl.lowered.corners import Digits, decided_by_corners, digits
 from layoutcheck.dsl.lowered.evaluate import (
+    Hosts,
     Launched,
     launch_of,
-    launches_of,
     name_of,
     prepare,
     run_kernel,
@@ -94,6 +93,7 @@ class Grid:
             bool
         ]()  # whether the turns of all loops took too long, with what tensors hold or without
         self._divided: dict[str, list[list[Digits | None]]] = {}  # by tag, axis by axis
+        self._needed: dict[frozenset[str], Needed] = {}  # for the accesses under tags
         self._ran: tuple[Machine, Flow]  # the last evaluation
         self._lines: dict[tuple[Operation, frozenset[str]], bool] = {}  # loops that corners decide
 
@@ -160,12 +160,15 @@ class Grid:
         `integer` is the number for integer arguments.
         """
         if (extent, integer) not in self._launches:
-            top = self.kernel.outer()
             launches: dict[str, Launched] = {}
             with suppress(TooLarge):  # no problem has this size
-                launches = launches_of(top, self.types, extent, integer)
+                launches = self._hosts.launches(extent, integer)
             self._launches[extent, integer] = launches.get(name_of(self.kernel))
         return self._launches[extent, integer]
+
+    @cached_property
+    def _hosts(self) -> Hosts:
+        return Hosts(self.kernel.outer(), self.types)
 
     def blocks(
         self, tags: Collection[str], extent: Extent = None, integer: int | None = None
@@ -344,8 +347,11 @@ class Grid:
             found = tag(op)
             return found if found in tags and is_access(op) else ""
 
-        roots: Any = [(op, numbers_and_data(op)[0], []) for op in self.kernel.walk() if recorded(op)]
-        machine, flow = prepare(self.kernel, how, roots, recorded=recorded)
+        needed = self._needed.get(wanted := frozenset(tags))
+        if needed is None:
+            roots = ((op, numbers_and_data(op)[0], []) for op in self.kernel.walk() if recorded(op))
+            self._needed[wanted] = needed = Needed(self.kernel, roots)
+        machine, flow = prepare(self.kernel, how, needed, recorded=recorded)
         machine.overflow = machine.reasons.bit(*OVERFLOW)
         loops = [op for op in self.kernel.walk() if op.name in ("scf.for", "scf.while")]
         ends = {op for op in loops if not every and (not whole or self._line(op, flow))}
