@@ -164,8 +164,8 @@ class Shadow:
         if shadow is not self or writes != self.writes:
             where = cells.where if cells.around is None else cells.around
             writer = self.writer[where]
-            who, last = int(writer[0]), int(self.written[where].max())
-            who = who if (writer == who).all() else -1
+            who = int(writer[0]) if (writer == writer[0]).all() else -1
+            last = int(self.written[where].max())
             cells.written = self, self.writes, who, last
         return who, last
 

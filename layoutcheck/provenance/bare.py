@@ -293,10 +293,8 @@ class Bare:
         if not sure:
             self.written[:] = True
             return
-        block, at = (
-            np.broadcast_to(self._block(), labels.shape)[rows],
-            self._bytes(address, labels.shape[1])[rows],
-        )
+        block = np.broadcast_to(self._block(), labels.shape)[rows]
+        at = self._bytes(address, labels.shape[1])[rows]
         bare = labels[rows] != 0
         self.bare[block[bare], at[bare]] = labels[rows][bare]
         self.written[block[~bare], at[~bare]] = True

@@ -37,9 +37,8 @@ def of_shared(kernel: Operation) -> list[Operation]:
         if op.name.startswith("nvvm.mbarrier") or in_shared_by_ptx(op):
             return []
         if is_memory(op):
-            near = {parse_type(v.type).space for v in op.operands if v.type.startswith("!llvm.ptr")} - {
-                GLOBAL
-            }
+            near = {parse_type(v.type).space for v in op.operands if v.type.startswith("!llvm.ptr")}
+            near.discard(GLOBAL)
             if CLUSTER in near or (near and op.name not in _KNOWN and not makes_of_old(op)):
                 return []
             if SHARED in near and op.name in ("llvm.load", "llvm.store", COPY):
@@ -94,11 +93,9 @@ class Gaps:
             rows = slice(None) if machine.mask is None else machine.mask
             at = for_all(spaces.in_object("smem", number(machine.values[slot]))[1], len(own))
             cells = np.clip(at[:, None] + np.arange(width), 0, SPAN - 1)[rows]
-            marks = (
-                self.written
-                if op.name != "llvm.load"
-                else self._read.setdefault(op, np.zeros_like(self.written))
-            )
+            marks = self.written
+            if op.name == "llvm.load":
+                marks = self._read.setdefault(op, np.zeros_like(marks))
             marks[own[rows], cells] = True
 
         return run

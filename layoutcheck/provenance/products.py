@@ -314,9 +314,7 @@ class Products:
         turns[index] += gone[index]
         gone[index] = False
         moved = self._moved(block, index)
-        carried = index[
-            moved & (turns[index] > 0)
-        ]  # handed on to other rows once it was stored, as in a scan
+        carried = index[moved & (turns[index] > 0)]  # to other rows once it was stored, as in a scan
         row_of[carried] = column_of[carried] = UNKNOWN
         if (moved & (turns[index] == 0)).any():
             self.unknown.setdefault(op, _MOVED)

@@ -53,7 +53,7 @@ class Slice(Needed):
 
 @lru_cache(maxsize=2)
 def sliced(kernel: Operation, suspects: Suspects, kind: type[Slice] = Slice) -> Slice:
-    """What is needed of a kernel, which several evaluations of it share."""
+    """A slice of a kernel, which several evaluations of it share."""
     return kind(kernel, suspects)
 
 

@@ -228,15 +228,11 @@ def prepare(
 @lru_cache(maxsize=4)
 def _slots(kernel: Operation) -> dict[SsaValue, int]:
     """A number for each value of a kernel, which several runs of it share."""
-    slots: dict[SsaValue, int] = {}
+    values: list[SsaValue] = []
     for op in kernel.walk():
-        for value in op.results:
-            slots[value] = len(slots)
-        for region in op.regions:
-            for block in region.blocks:
-                for value in block.arguments:
-                    slots[value] = len(slots)
-    return slots
+        values += op.results
+        values += (one for region in op.regions for block in region.blocks for one in block.arguments)
+    return {value: slot for slot, value in enumerate(values)}
 
 
 def _recorded(op: Operation) -> str:

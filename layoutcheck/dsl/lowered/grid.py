@@ -43,15 +43,7 @@ from layoutcheck.dsl.lowered.blocks import (
     sum_ends,
 )
 from layoutcheck.dsl.lowered.corners import Digits, decided_by_corners, digits
-from layoutcheck.dsl.lowered.evaluate import (
-    Hosts,
-    Launched,
-    launch_of,
-    name_of,
-    prepare,
-    run_kernel,
-    tag,
-)
+from layoutcheck.dsl.lowered.evaluate import Hosts, Launched, launch_of, name_of, prepare, run_kernel, tag
 from layoutcheck.dsl.lowered.flow import Flow, Turns
 from layoutcheck.dsl.lowered.instructions import is_access, numbers_and_data
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
@@ -89,9 +81,8 @@ class Grid:
     def __init__(self, kernel: Operation, types: dict[str, list[str]]) -> None:
         self.kernel, self.types = kernel, types
         self._launches: dict[tuple[Extent, int | None], Launched | None] = {}
-        self._long = set[
-            bool
-        ]()  # whether the turns of all loops took too long, with what tensors hold or without
+        # Whether the turns of all loops took too long, with what tensors hold or without.
+        self._long = set[bool]()
         self._divided: dict[str, list[list[Digits | None]]] = {}  # by tag, axis by axis
         self._needed: dict[frozenset[str], Needed] = {}  # for the accesses under tags
         self._ran: tuple[Machine, Flow]  # the last evaluation

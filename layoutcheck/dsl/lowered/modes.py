@@ -246,10 +246,8 @@ def _strays(
                 continue
             if (other.provenance | other.second_provenance) & there.overflow:
                 return [], {}
-            (row, reads), (spread, same) = (
-                spans(blocks, one, width, address),
-                spans(there, other, width, again),
-            )
+            row, reads = spans(blocks, one, width, address)
+            spread, same = spans(there, other, width, again)
             told = _outside(parted[base], row, spread, reads)
             if told is None or not np.array_equal(reads, same):
                 return [], {}

@@ -178,9 +178,8 @@ class _Judged:
         slots = {self.places[op].start // APART: (op, one) for op, one in self.known.items()}
         machine, _ = self.turns.evaluated(self.places)
         for name, accesses in machine.accesses.items():
-            for met in (
-                one for access in accesses for one in self._met(name, access, machine.launch.threads)
-            ):
+            every = (self._met(name, access, machine.launch.threads) for access in accesses)
+            for met in itertools.chain.from_iterable(every):
                 if met.slot in slots:
                     op, one = slots[met.slot]
                     member = Member(f"{met.slot}", one.size, one.start, one.size)
