@@ -14,6 +14,7 @@ from layoutcheck.analysis.cost import accesses_cost
 from layoutcheck.copies.moves import Access
 from layoutcheck.dsl.lowered import faults, read
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp
+from layoutcheck.dsl.lowered.machine import Launch, Machine
 from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir import without_locations
 
@@ -383,3 +384,25 @@ def test_that_rows_are_one_is_no_cost_where_a_number_of_ours_says_so(
     kernel: Any = SimpleNamespace(launch=SimpleNamespace(tensors={}))
     one: Any = SimpleNamespace(reached=True, once=(), threads=32, tag="")
     assert [each.sectors for each in faults.addresses(None, kernel, one, "sm_90a").sides] == [sectors]
+
+
+@pytest.mark.parametrize(
+    ("odd", "mask", "same"),
+    [
+        (40, None, False),
+        (None, None, True),
+        (40, 40, True),
+        (40, 41, False),
+        (79, None, False),
+        (64, 65, True),
+    ],
+)
+def test_lanes_are_compared_with_those_of_their_warp_that_run(
+    odd: int | None, mask: int | None, same: bool
+) -> None:
+    """Each warp has its number, thread `odd` another; those before `mask` run; the last warp is half one."""
+    machine = Machine(Launch((1, 1, 1), (80, 1, 1)), [], [])
+    machine.mask = None if mask is None else np.arange(80) < mask
+    value = np.arange(80) // 32
+    value[odd if odd is not None else 0] += 0 if odd is None else 7
+    assert machine.same_by_warp(value) is same
