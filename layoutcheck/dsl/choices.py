@@ -1,7 +1,7 @@
-"""Arguments for a script that is run without any, where its parser lists what they may be.
+"""Arguments for a script that is run without any, where its parser says what they may be.
 
-A required argument with `choices` gets the first of them. Where a required argument has none, nothing is
-given, and the script ends as it would.
+A required argument gets its `default` (of one without a dash, argparse ignores that), else the first of its
+`choices`. Where a required argument has neither, nothing is given, and the script ends as it would.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ def _watch(parser: Any, tell: Callable[[list[str]], None]) -> None:
 
 
 def first_choices(parser: Any) -> list[str]:
-    """The first choice of everything that a parser requires; none if something lists no single words."""
+    """A value for everything that a parser requires; none if for something it names no single word."""
     given: list[str] = []
     for action in parser._actions:
         if action.required:
-            listed = isinstance(action.choices, (list, tuple)) and action.choices
-            if not listed or action.nargs is not None:
+            choices = action.choices if isinstance(action.choices, (list, tuple)) else ()
+            values = [one for one in (action.default, *choices) if one not in (None, "==SUPPRESS==")]
+            if not values or action.nargs is not None:
                 return []
-            given += [*action.option_strings[-1:], str(action.choices[0])]
+            given += [*action.option_strings[-1:], str(values[0])]
     return given

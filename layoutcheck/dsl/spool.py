@@ -164,7 +164,7 @@ def _watch_tests(folder: str, whole: bool, first: bool, own: Sequence[Path]) -> 
     if not os.environ.get("PYTHONSAFEPATH"):
         sys.path += [str(Path.cwd()), *map(str, own), *(each for one in own for each in sources(one))]
     if first:
-        choice = "run with the first choice of each argument"
+        choice = "run with the default or first choice of each argument"
         give_choices(lambda given: _note(folder, f"{choice}: {' '.join([sys.argv[0], *given])}"))
 
 

@@ -1,4 +1,4 @@
-"""What a script of a repository gets beside its own: the first choices of its parser, packages in `src`."""
+"""What a script of a repository gets beside its own: the values that its parser names, packages in `src`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from layoutcheck.dsl.trace import trace_script
         ([("mode", {"choices": ["debug", "speed"]}), ("--size", {"type": int})], ["debug"]),
         ([("--mode", {"choices": (8, 16), "required": True})], ["--mode", "8"]),
         ([("mode", {"choices": ["debug"]}), ("size", {"type": int})], []),
+        ([("mode", {"choices": ["debug", "speed"]}), ("m", {"default": 4096})], ["debug", "4096"]),
+        ([("--mode", {"choices": [8, 16], "required": True, "default": 16})], ["--mode", "16"]),
+        ([("m", {"default": argparse.SUPPRESS})], []),
         ([("mode", {"choices": ["debug"], "nargs": "+"})], []),
         ([("mode", {"choices": ["debug"], "nargs": "?"})], []),
         ([("--mode", {"choices": ["debug"]})], []),
@@ -53,7 +56,11 @@ def test_a_script_of_a_repository_gets_it(tmp_path: Path, words: list[str], mode
         "s.py", words, launch=False, cwd=str(tmp_path), output=subprocess.DEVNULL, timeout_s=60, spread=True
     )
     assert (tmp_path / "mode").read_text() == mode and not found.failures
-    told = [note for note in found.notes if note == "run with the first choice of each argument: s.py debug"]
+    told = [
+        note
+        for note in found.notes
+        if note == "run with the default or first choice of each argument: s.py debug"
+    ]
     assert len(told) == (not words)
     (tmp_path / "mode").unlink()
     left = trace_script(
