@@ -137,9 +137,14 @@ def _ran(result: Result) -> str:
 
 
 def _sites(counts: Counts) -> str:
-    never = sum(len(lines) for lines in counts.never.values())
+    """How many sites were traced: of all, and of those that a program may reach."""
+    never = sum(map(len, counts.never.values()))
     others = counts.sites - counts.traced - never  # left to other parts of a run
-    parts = [f"{counts.traced} traced"] * bool(counts.cases or others)
+    called = counts.sites - sum(map(len, counts.uncalled.values()))
+    share = f" ({100 * counts.traced // counts.sites} %" if counts.traced and never and not others else ""
+    if share and called < counts.sites:
+        share += f", {100 * counts.traced // called} % of the {called} that a program may reach"
+    parts = [f"{counts.traced} traced{share}{')' * bool(share)}"] * bool(counts.cases or others)
     parts += [f"{never} never traced"] * (not others)
     return ", ".join(parts)
 

@@ -530,7 +530,7 @@ def test_sites_that_no_program_reached_are_told_with_the_reason(
     )
     assert run(["ci", "--yes", *FAST]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "5 copy sites: 1 traced, 4 never traced." in said
+    assert "5 copy sites: 1 traced (20 %, 33 % of the 3 that a program may reach), 4 never traced." in said
     assert "1 kernel, 1 of 1 copy checked." in said
     uncalled = "kernels.py:alone, n.ipynb:cell 1"
     assert f"never traced: 2 of 4 in functions that no program calls, or in notebooks: {uncalled}" in said
@@ -567,7 +567,7 @@ def test_what_a_site_names_is_run_for_it(
     assert run(["ci", "--yes", *FAST]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert asked == ["sm_90a", "sm_100a", "sm_120a"]
-    assert "3 copy sites: 2 traced, 1 never traced." in said
+    assert "3 copy sites: 2 traced (66 %), 1 never traced." in said
     assert "2 runs for sm_100a, sm_120a, which copy sites name that no other run reached" in said
     assert "test_kernels.py[sm_120a] failed, and nobody asked for it: test: it asks for another GPU" in said
     assert run(["ci", "--yes", "--arch", "sm_90a", *FAST]) == 0
