@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class Gate:
     ) -> list[str]:
         """Each thing that was not seen, in words; `kernels` None where none were asked for.
 
-        `seen` of `total` copies count for the coverage.
+        `seen` of `total` copies, or copy sites, count for the coverage.
         """
         found = []
         if "case-failed" in self.fail_on and failed:
@@ -55,12 +56,12 @@ class Gate:
         if "unreadable" in self.fail_on and unreadable:
             found.append(f"unreadable: {unreadable} file{'s' * (unreadable != 1)} not read")
         if "types-only" in self.fail_on and types_only:
-            found.append(f"types-only: {types_only} of {total} copies known by their types alone")
+            found.append(f"types-only: {many(types_only, 'copy', 'copies')} known by their types alone")
         if "tests-skipped" in self.fail_on and skipped:
             found.append(f"tests-skipped: {skipped} test{'s' * (skipped != 1)} did not run")
         if self.coverage and (not total or 100 * seen < self.coverage * total):
             share = f"{100 * seen / total:.4g} %" if total else "none"
-            found.append(f"coverage: {share} of {total} copies seen, {self.coverage:g} % required")
+            found.append(f"coverage: {share} seen ({seen} of {total}), {self.coverage:g} % required")
         return found
 
 

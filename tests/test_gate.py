@@ -358,8 +358,8 @@ def test_the_conditions_are_those_that_are_asked_for() -> None:
         others = ",".join({"case-failed", "no-kernels", "types-only"} - {condition})
         assert gate(others, None).unseen(*numbers, 3, 4) == []
     assert gate("none", 75).unseen(0, None, 0, 3, 4) == []
-    assert gate("none", 75.1).unseen(0, None, 0, 3, 4) == ["coverage: 75 % of 4 copies seen, 75.1 % required"]
-    assert gate("none", 1).unseen(0, None, 0, 0, 0) == ["coverage: none of 0 copies seen, 1 % required"]
+    assert gate("none", 75.1).unseen(0, None, 0, 3, 4) == ["coverage: 75 % seen (3 of 4), 75.1 % required"]
+    assert gate("none", 1).unseen(0, None, 0, 0, 0) == ["coverage: none seen (0 of 0), 1 % required"]
 
 
 @pytest.mark.parametrize(
