@@ -122,7 +122,7 @@ def trace(*words: str) -> tuple[str, ...]:
         (("lint", "--static", "legal.py", "--require-coverage", "1"), 2, "coverage: 0 %"),
         (("lint", "--static", "broken.py"), 2, "unreadable: 1 file"),
         (trace(*ALL_SEEN, "legal.py"), 0, "1 legal"),
-        (trace("--no-lowered", "--require-coverage", "95", "legal.py"), 2, "coverage: 0 % of 1"),
+        (trace("--no-lowered", "--require-coverage", "95", "legal.py"), 2, "coverage: 0 % seen (0 of 1)"),
         (trace("--fail-on", "none", "rejected.py"), 1, "rejected[LC101]"),
         (trace("missing.py"), 2, "No module named 'nothing_here'"),
         (trace("--timeout", "1", "hangs.py"), 2, "more than 1 s"),
