@@ -10,7 +10,12 @@ from layoutcheck.sources.traced import UNCOMPILED, Trace
 
 BUILT_FOR = "kernels that ask for {} were built for it"  # a note
 _REFUSED = re.compile(r"expects arch to be (?:one of \[[^\]]*?)?(?:[\w.]*\.)?(sm_[0-9]+[af]?)")
-_SKIPPED = re.compile(r"\bsm[_ ]?(9|10|11|12)([0-9])a?\b", re.IGNORECASE)  # a test's reason
+_SKIPPED = (
+    re.compile(  # in a test's reason, or a program's error: "SM100", "sm 9.x", "compute capability >= 10.0"
+        r"\b(?:sm[_ ]?|compute capability[ ><=]*)(9|10|11|12)\.?([0-9x])a?\b", re.IGNORECASE
+    )
+)
+_HAD = re.compile(r"\b(?:got|found|current|detected|this (?:device|gpu) (?:is|has))\b[^,;]*", re.IGNORECASE)
 _NAMES = {"hopper": "sm_90a", "blackwell": "sm_100a"}
 _OF_THE_ARCH = (*UNCOMPILED, "raised", "test", "caught")  # kinds of failures
 
@@ -50,6 +55,8 @@ def _complains(trace: Trace, arch: str) -> bool:
 
 
 def _named(reason: str) -> Iterable[str]:
-    for major, minor in _SKIPPED.findall(reason):
-        yield f"sm_{major}{minor}a"
-    yield from (arch for name, arch in _NAMES.items() if name in reason.lower())
+    """The architectures of a sentence, but for the one that it says is there."""
+    asked = _HAD.sub("", reason)
+    for major, minor in _SKIPPED.findall(asked):
+        yield f"sm_{major}{minor.replace('x', '0')}a"
+    yield from (arch for name, arch in _NAMES.items() if name in asked.lower())

@@ -11,6 +11,14 @@ ONE_OF = "DSLUserCodeError: error: expects arch to be one of [base_dsl.Arch.sm_1
 ONE = "DSLUserCodeError: error: expects arch to be sm_90a, but got sm_100a --> a.py:3"
 KERNELS = (Kernel("k", "sm_90a", 1),)
 WANTS = TraceFailure("raised", "RuntimeError: GEMM requires SM100/SM110/SM120. Got 9.0.")
+COMPLAINTS = [  # of programs that were run for sm_90a
+    ("Only Blackwell GPUs (SM100/SM103) are supported, got compute capability sm_90.", "sm_100a"),
+    ("AssertionError: current GPU: sm_90, but the kernel needs compute capability >= 10.0", "sm_100a"),
+    ("Only SM 12.x is supported; this device is Hopper (SM90)", "sm_120a"),
+    ("requires SM100, found a GPU of SM90", "sm_100a"),
+    ("SM100 or SM90 have no such type", ""),
+    ("compute capability 9.0 or compute capability 10.0", ""),
+]
 
 
 @pytest.mark.parametrize(("said", "arch"), [(ONE_OF, "sm_100a"), (ONE, "sm_90a"), ("expects sm_100a", "")])
@@ -36,6 +44,7 @@ def test_an_error_names_it(said: str, arch: str) -> None:
         (Trace(failures=(WANTS, TraceFailure("raised", "KeyError"))), ""),
         (Trace(failures=(TraceFailure("raised", "for SM90 and SM100"),)), ""),
         (Trace(failures=(TraceFailure("test", WANTS.message),)), ""),
+        *((Trace(failures=(TraceFailure("raised", said),)), arch) for said, arch in COMPLAINTS),
     ],
 )
 def test_a_program_asks_for_another(trace: Trace, other: str) -> None:
