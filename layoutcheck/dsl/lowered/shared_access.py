@@ -66,7 +66,8 @@ def in_shared(
         return
     if "mbarrier" in access.op:
         sides = (1,) if access.op == "mbarrier.init" else (1, 0)
-        for side in sides if access.space == "smem" else ():
+        own = access.space == "smem" and "cluster" not in access.facts.get("space", "")
+        for side in sides if own else ():
             yield side, access.op, MBARRIER_BYTES, spaces.in_object(access.space, access.address)[1]
         return
     for side, op, space, width, address in access_parts(access, widest_bytes):

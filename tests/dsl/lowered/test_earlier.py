@@ -19,6 +19,8 @@ import pytest
 from layoutcheck.dsl.lowered import read
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.lowered.shared_access import in_shared
+from layoutcheck.dsl.lowered.shared_turns import SharedAccesses
 from layoutcheck.dsl.tasks import earlier
 from layoutcheck.operands import check_operands
 from layoutcheck.order import OrderReport, check_module
@@ -89,6 +91,23 @@ def test_transactions_of_the_blocks_own_mbarriers_are_named_by_kind(kind: str) -
     remote = before.replace("<cta>", "<cluster>")
     assert earlier.as_later(f"{remote}\n{before}", {}) == f"{remote}\n{after}"
     assert earlier.unfit(remote)["unordered"]
+
+
+@pytest.mark.parametrize(("space", "sides"), [("cta", [1, 0]), ("cluster", [])])
+def test_an_arrival_at_another_blocks_mbarrier_is_none_in_this_ones_memory(
+    space: str, sides: list[int]
+) -> None:
+    """Both pointers have one type there: thread t arrives at the mbarrier of block t, at t 2^24."""
+    kind = f"kind = #nvvm.mbar_txn_kind<arrive>, space = #nvvm.mbar_space<{space}>"
+    to = (
+        f'"nvvm.mbarrier.txn"(%99, %21) <{{{kind}}}> : (!llvm.ptr<3>, i32) -> () loc("nvvm.mbarrier.txn#0")\n'
+    )
+    peer = '%99 = "nvvm.mapa.shared.cluster"(%18, %25) : (!llvm.ptr<3>, i32) -> !llvm.ptr<3> loc(unknown)\n'
+    text = LOWERED.replace('"nvvm.barrier"', f'{peer}{to}"nvvm.barrier"')
+    (kernel,) = read(earlier.as_later(text, DEFINED)).kernels
+    (met,) = SharedAccesses(kernel, mbarriers=True).evaluated({})[0].accesses["nvvm.mbarrier.txn#0"]
+    assert np.asarray(met.address)[63] == 63 << 24
+    assert [side for side, *_ in in_shared(met, 0, 0)] == sides
 
 
 def test_launches_keep_their_description_through_the_passes() -> None:
