@@ -35,30 +35,21 @@ class Gate:
     coverage: float = 0.0
 
     def unseen(
-        self,
-        failed: int,
-        kernels: int | None,
-        types_only: int,
-        seen: int,
-        total: int,
-        skipped: int = 0,
+        self, failed: int, kernels: int | None, types_only: int, seen: int, total: int, skipped: int = 0,
         unreadable: int = 0,
-    ) -> list[str]:
+    ) -> list[str]:  # fmt: skip
         """Each thing that was not seen, in words; `kernels` None where none were asked for.
 
         `seen` of `total` copies, or copy sites, count for the coverage.
         """
-        found = []
-        if "case-failed" in self.fail_on and failed:
-            found.append(f"case-failed: {failed} run{'s' * (failed != 1)} not seen to the end")
-        if "no-kernels" in self.fail_on and kernels == 0:
-            found.append("no-kernels: no kernel was compiled")
-        if "unreadable" in self.fail_on and unreadable:
-            found.append(f"unreadable: {unreadable} file{'s' * (unreadable != 1)} not read")
-        if "types-only" in self.fail_on and types_only:
-            found.append(f"types-only: {many(types_only, 'copy', 'copies')} known by their types alone")
-        if "tests-skipped" in self.fail_on and skipped:
-            found.append(f"tests-skipped: {skipped} test{'s' * (skipped != 1)} did not run")
+        told = {
+            "case-failed": failed and f"{many(failed, 'run')} not seen to the end",
+            "no-kernels": kernels == 0 and "no kernel was compiled",
+            "unreadable": unreadable and f"{many(unreadable, 'file')} not read",
+            "types-only": types_only and f"{many(types_only, 'copy', 'copies')} known by their types alone",
+            "tests-skipped": skipped and f"{many(skipped, 'test')} did not run",
+        }
+        found = [f"{name}: {words}" for name, words in told.items() if words and name in self.fail_on]
         if self.coverage and (not total or 100 * seen < self.coverage * total):
             share = f"{100 * seen / total:.4g} %" if total else "none"
             found.append(f"coverage: {share} seen ({seen} of {total}), {self.coverage:g} % required")
