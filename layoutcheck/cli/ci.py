@@ -138,17 +138,11 @@ def _part(given: str | None) -> Part | None:
     """`--shard I/N`. Raises InputError."""
     if given is None:
         return None
-    words = given.split("/")
-    if (
-        len(words) != 2
-        or not all(map(is_number, words))
-        or not 1 <= int(words[0]) <= int(words[1]) <= _MOST_PARTS
-    ):
-        raise InputError(
-            f"'{given[:40]}' is not a part of the programs",
-            expected=f"--shard I/N with 1 <= I <= N <= {_MOST_PARTS}, such as 2/4",
-        )
-    return Part(int(words[0]), int(words[1]))
+    index, _, count = given.partition("/")
+    if not (is_number(index) and is_number(count)) or not 1 <= int(index) <= int(count) <= _MOST_PARTS:
+        what = f"'{given[:40]}' is not a part of the programs"
+        raise InputError(what, expected=f"--shard I/N with 1 <= I <= N <= {_MOST_PARTS}, such as 2/4")
+    return Part(int(index), int(count))
 
 
 def _listed(paths: Sequence[str], config: Path | None, arch: str | None, part: Part | None) -> list[str]:
