@@ -16,10 +16,19 @@ from layoutcheck.patching import ordering
 from layoutcheck.patching.edit import apply
 from layoutcheck.patching.ordering import proof, slots
 from layoutcheck.patching.program import Program
-from layoutcheck.patching.repair import _follows, repair
+from layoutcheck.patching.repair import AFTERWARDS, _follows, repair
 from layoutcheck.patching.state import State
 from layoutcheck.patching.whole import UNGROWN
-from layoutcheck.sources.traced import ElementReport, Frame, KernelFinding, KernelPlace, OrderReport, Trace
+from layoutcheck.sources.traced import (
+    ElementReport,
+    Frame,
+    KernelFinding,
+    KernelPlace,
+    OperandReport,
+    OrderReport,
+    Trace,
+)
+from tests.patching.test_files import seen
 
 KERNEL = """import cutlass.cute as cute
 
@@ -309,6 +318,32 @@ def test_no_order_is_edited_of_bytes_that_are_copied_twice_and_not_read(
     assert all(bool(edits) is not overlap for edits in every)
     if overlap:
         assert [_follows(State(trace), one) for one in told] == [ordering.OVERLAP] * len(told)
+
+
+def test_an_order_may_follow_from_a_copy_or_from_registers_of_the_same_kernel(tmp_path: Path) -> None:
+    """What is wrong in another kernel is no reason to leave it; nor is a product of any other finding."""
+    unwritten = finding("LC609", "unwritten", place(READ))
+    for kernel, code, why in (("k", "LC609", READ), ("other", "LC609", 0), ("k", "LC601", 0)):
+        products = OperandReport(kernel, "sm_90a", (replace(unwritten, code=code),))
+        said = _follows(State(replace(orders(RACE), operands=(products,))), RACE)
+        assert said == (f"it may follow from what is wrong at line {why}" if why else "")
+        copy = replace(seen(tmp_path / "k.py", COPY, 8 if code == "LC609" else 16), kernel=kernel)
+        said = _follows(State(replace(orders(RACE), copies=(copy,))), RACE)
+        assert said == (f"it may follow from what is wrong at line {COPY}" if why else "")
+
+
+def test_nothing_is_made_quicker_where_no_order_is_right(tmp_path: Path) -> None:
+    """Of bytes that are copied twice no order is tried, and its patch holds nothing else."""
+    path = tmp_path / "k.py"
+    path.write_text(SCRIPT)
+    slow = finding("LC301", "", place(2, "writes", str(path)), wavefronts=8, ideal_wavefronts=1)
+    twice = finding(
+        "LC501", "not-complete", *(place(n, "copies (cp.async)", str(path)) for n in (2, 4)), executing=[0]
+    )
+    told = ElementReport("k", "sm_90a", (replace(slow, severity="slow"),))
+    found = repair(str(path), replace(orders(twice), elements=(told,)), lambda *_: pytest.fail("traced"))
+    assert [one.reason for one in found.slow] == [AFTERWARDS]
+    assert [one.reason for one in found.sketches] == [f"LC501: title; {ordering.OVERLAP}"]
 
 
 RACE = finding("LC504", "race", place(2, "writes"), place(3), executing=[0, 0, 0])
