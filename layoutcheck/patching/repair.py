@@ -346,12 +346,13 @@ def _still(found: Repaired, where: Frame) -> set[tuple[str, int]]:
     return {(where.file, line) for line in there}
 
 
+_BY_MAP = ("LC232", "LC234")
 REASONS = {
     "LC201": "the instruction takes adjacent elements: their writer would have to put them so",
     "LC209": "rows of odd length do not begin at a wide element: copy narrow ones, and recast the tile",
     "LC218": "no instruction moves less than a byte: unpack the elements in registers",
     "LC231": "the pitch is that of the caller's memory: its rows must be multiples of 16 B long",
-    "LC234": "a tensor map takes adjacent elements, and the tensor has none: copy by threads",
+    **dict.fromkeys(_BY_MAP, "a tensor map takes adjacent elements, and the tensor has none: copy by threads"),
     "LC235": "another address overwrites what lies before the tile, or leaves its allocation",
 }
 """Why no edit is safe for copies that fail so, by the finding's code; their facts are on the rules' pages."""
@@ -362,6 +363,6 @@ def unsafe(report: Report) -> str:
     mapped = report.copy.mapped
     adjacent = mapped is not None and 1 in flatten(wrap(mapped.layout.stride))
     codes = [
-        one.code for one in report.findings if one.code in REASONS and not (one.code == "LC234" and adjacent)
+        one.code for one in report.findings if one.code in REASONS and not (adjacent and one.code in _BY_MAP)
     ]
     return REASONS[codes[0]] if codes else ""

@@ -21,7 +21,7 @@ UNSAFE = {
     "rows of stride 64": "LC201",
     "every second nibble": "LC218",
     "TMA, pitch 500 B": "LC231",
-    "TMA, every second element": "LC234",
+    "TMA, every second element": "LC232",
     "TMA, base past 8 B": "LC235",
 }
 
