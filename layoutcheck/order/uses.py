@@ -40,9 +40,11 @@ from layoutcheck.sources.traced_module import TracedModule
 _SHARED = ("smem", "dsmem", "generic")
 _READS = ("read", "matrix_read", "atomic", "bulk_store")
 _WRITES = ("write", "matrix_write", "atomic", "cp_async", "bulk_load")
+_COPIES = ("cp_async", "bulk_load")
 _NOT_FOLLOWED = ("unknown", "st_async", "bulk_peer", "tc_mma", "tc_copy", "tmem_read", "tmem_write")
 WAVEFRONTS = "wavefronts of "  # so begins what is counted of them over a launch
 JOINED = f"joined {WAVEFRONTS}"  # of the instructions that LLVM makes of them, each once: as LC301
+UNREAD = "copies that nothing reads, before others that are read"
 _SPAN = 1 << 18
 _MOST_BLOCKS = 64  # that are followed
 _THREAD, _EVENT = 20, 30  # bits before those of a byte's place in an access, and of a thread
@@ -72,7 +74,10 @@ def shared_uses(module: TracedModule, lowered: str, problem: str) -> SharedUses:
     size = 0
     try:
         for watched in kernels(lowered, argument_types(traced)):
-            size = max(size, _follow(watched, digest))
+            found_size, unread = _follow(watched, digest)
+            size = max(size, found_size)
+            for frame in (frame for site in unread for frame in module.frames(site)[:1]):
+                lines[frame.file, frame.line, UNREAD] += 1
         for kernel in found.kernels:
             lines.update(_totals(kernel, module))
             lines.update(_instructions(kernel, module))
@@ -113,20 +118,25 @@ def _instructions(kernel: Kernel, module: TracedModule) -> Counter[tuple[str, in
     return found
 
 
-def _follow(kernel: WatchedKernel, digest: hashlib._Hash) -> int:
-    """Put what the blocks of a kernel do into the digest, one of each way; its bytes of shared memory."""
+def _follow(kernel: WatchedKernel, digest: hashlib._Hash) -> tuple[int, set[str]]:
+    """Put what the blocks of a kernel do into the digest, one of each way; its bytes of shared memory.
+
+    Also the sites of copies that nothing reads in a turn, though a later turn's are read.
+    """
     if unseen(kernel):
         raise _NotFollowed("an instruction reaches shared memory in a way that is not followed")
-    size = 0
+    size, unread = 0, set[str]()
     for block in _blocks(kernel):
         watched = kernel.watch(block)
         if not watched.complete:
             raise _NotFollowed("its loops are not followed to their end")
         if watched.guessed:
             raise _NotFollowed("its branches or loops rest on what only a run knows")
-        _Uses(watched, digest).run()
+        uses = _Uses(watched, digest)
+        uses.run()
+        unread.update(uses.unread())
         size = watched.shared_bytes
-    return size
+    return size, unread
 
 
 def _blocks(kernel: WatchedKernel) -> Sequence[Index]:
@@ -159,11 +169,20 @@ class _Uses:
         self.writers = np.full(_SPAN, -1, np.int64)
         self.barriers: dict[int, int] = {}  # mbarriers, by the order in which they are met
         self.names: dict[Operation | None, int] = {}  # operations, likewise
+        self.read = set[int]()  # events that wrote what is read
+        self.copied = defaultdict[str, list[int]](list)  # the events of each copy
 
     def run(self) -> None:
         """All events. Raises _NotFollowed."""
         for event in self.watched.events:
             self._add(event)
+
+    def unread(self) -> Iterator[str]:
+        """The copies of which nothing reads what one turn brings, and something what a later one does."""
+        for site, events in self.copied.items():
+            last = max(self.read.intersection(events), default=-1)
+            if any(one < last and one not in self.read for one in events):
+                yield site
 
     def _add(self, event: Event) -> None:
         meaning = event.meaning
@@ -216,6 +235,8 @@ class _Uses:
         size = self._size(event)
         if meaning.kind in _READS:
             self.digest.update(self._writers_at(place, size).tobytes())
+        if meaning.kind in _COPIES:
+            self.copied[meaning.site].append(event.number)
         if meaning.kind in _WRITES:
             byte = np.arange(size, dtype=np.int64)[None, :]
             self.writers[self._within(place + byte)] = (
@@ -223,7 +244,9 @@ class _Uses:
             )
 
     def _writers_at(self, place: IntArray, size: int) -> IntArray:
-        return self.writers[self._within(place + np.arange(size, dtype=np.int64)[None, :])]
+        found = self.writers[self._within(place + np.arange(size, dtype=np.int64)[None, :])]
+        self.read.update(np.unique(found >> _EVENT).tolist())
+        return found
 
     def _within(self, at: IntArray) -> IntArray:
         if at.size and (int(at.min()) < 0 or int(at.max()) >= _SPAN):

@@ -17,6 +17,7 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import Script, trace_callable
 from layoutcheck.lint import cases, files
 from layoutcheck.order import check_module
+from layoutcheck.order.uses import check_with_uses
 from layoutcheck.patching.overlay import project_of
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
@@ -48,15 +49,16 @@ def _of_file(path: str, found: Sequence[cases.RegisteredCase], settings: Setting
     project, root = project_of(main), settings.root.resolve()
     inside = root.relative_to(project) if root.is_relative_to(project) else Path()
 
-    check = partial(check_module, seconds=settings.order_seconds) if settings.order else None
-    made = partial(Lowering, copies=settings.lowered, order=check, products=check_products)
+    made = partial(Lowering, copies=settings.lowered, products=check_products)
     with contextlib.ExitStack() as stack:
         lowering = stack.enter_context(made())
 
-        def retrace(script: str, cwd: str | None, forks: Forks | None = None) -> Trace:
+        def retrace(script: str, cwd: str | None, *, forks: Forks | None = None, uses: bool = False) -> Trace:
             nonlocal lowering
             if lowering.problem:  # an edit ended it: the next has another
                 lowering = stack.enter_context(made())
+            check = check_with_uses if uses else check_module
+            lowering.order = partial(check, seconds=settings.order_seconds) if settings.order else None
             del cwd  # a case runs in its project's root, wherever lint is called from
             there = Path(script).resolve().parents[len(main.relative_to(project).parts) - 1]
             used = lowering if settings.lowered or settings.order else None

@@ -352,7 +352,9 @@ REASONS = {
     "LC209": "rows of odd length do not begin at a wide element: copy narrow ones, and recast the tile",
     "LC218": "no instruction moves less than a byte: unpack the elements in registers",
     "LC231": "the pitch is that of the caller's memory: its rows must be multiples of 16 B long",
-    **dict.fromkeys(_BY_MAP, "a tensor map takes adjacent elements, and the tensor has none: copy by threads"),
+    **dict.fromkeys(
+        _BY_MAP, "a tensor map takes adjacent elements, and the tensor has none: copy by threads"
+    ),
     "LC235": "another address overwrites what lies before the tile, or leaves its allocation",
 }
 """Why no edit is safe for copies that fail so, by the finding's code; their facts are on the rules' pages."""

@@ -109,7 +109,7 @@ def unconflicted(
     ways = [way for way, other in zip(every, others, strict=True) if not other]
     if not ways:
         return None, f"{UNBUILT}: {others[0]}" if others else conflicts.UNFOUND
-    search = replace(search, retrace=partial(search.retrace, uses=True))  # type: ignore[call-arg]
+    search = _with_uses(search)
     if not any(isinstance(one, SharedReport) for one in state.trace.orders):
         state = State(search.trace(texts))
     fewer: list[tuple[int, Candidate, Edited]] = []
@@ -139,6 +139,11 @@ def unconflicted(
     return made, why
 
 
+def _with_uses(search: Search) -> Search:
+    """The search whose traces have the uses of shared memory."""
+    return replace(search, retrace=partial(search.retrace, uses=True))  # type: ignore[call-arg]
+
+
 def disorder(
     search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
 ) -> tuple[Proven | None, str]:
@@ -148,8 +153,11 @@ def disorder(
 
     def objection(edited: Edited, _edits: Candidate) -> str:
         why = edited.failed() or proof.objection(state.trace, edited.after.trace, finding, edited.lines)
-        return why or edited.objection() or _harmed(edited)
+        why = why or edited.objection() or _harmed(edited)
+        return why or (conflicts.unread(edited, finding) if copied else "")
 
+    copied = finding.places[0].what in ordering.COPIES
+    search = _with_uses(search) if copied else search
     ways = ordering.ways(texts, finding, state.trace)
     done = _Done(where, "in order", both)
     return _first(search, state, texts, ways, MOST_ORDERED, objection, lambda _: done)

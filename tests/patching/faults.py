@@ -305,6 +305,8 @@ FAULTS: dict[str, tuple[str, str]] = {
         ),
         "stride=(68, 1)",
     ),
+    "pipe read modulo": (put(PIPE, _PIPE, READ="k % (STAGES - 1)"), ""),
+    "pipe read stage": (put(PIPE, _PIPE, READ="0"), ""),
     "cop modeorder": (
         put(
             COP, _COP, LAYOUT="cute.make_layout((64, 64))", RB="128", RT="(8, 16)", RS="(16, 1)", RV="(1, 4)"
