@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 
 def name_of(call: ast.Call) -> str:
@@ -22,6 +23,16 @@ def argument_of(call: ast.Call, keyword: str | None, position: int | None = None
         return None
     head = call.args[: position + 1]
     return None if any(isinstance(one, ast.Starred) for one in head) else head[-1]
+
+
+def paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """A target of an assignment with its value; of tuples that are as long, each of their parts."""
+    parts, given = (one.elts if isinstance(one, (ast.Tuple, ast.List)) else () for one in (target, value))
+    if parts and len(parts) == len(given):
+        for pair in zip(parts, given, strict=True):
+            yield from paired(*pair)
+    else:
+        yield target, value
 
 
 def spans(node: ast.stmt | ast.expr, line: int) -> bool:

@@ -22,7 +22,7 @@ from layoutcheck.patching.ordering import proof
 from layoutcheck.patching.views import views
 from layoutcheck.patching.words import turned
 from layoutcheck.sources.traced import KernelFinding, Trace
-from layoutcheck.syntax import argument_of, name_of
+from layoutcheck.syntax import argument_of, name_of, paired
 
 UNWRITTEN = ("LC609", "LC610")
 _MAKERS = (
@@ -64,10 +64,7 @@ def _made(source: Source) -> Iterator[tuple[ast.Assign, str]]:
     for stmt, _ in source.assignments:
         if not isinstance(stmt, ast.Assign) or len(stmt.targets) != 1:
             continue
-        targets, values = stmt.targets, [stmt.value]
-        if isinstance(stmt.targets[0], ast.Tuple) and isinstance(stmt.value, ast.Tuple):
-            targets, values = stmt.targets[0].elts, stmt.value.elts
-        for target, value in zip(targets, values, strict=False):
+        for target, value in paired(stmt.targets[0], stmt.value):
             if isinstance(target, ast.Name) and isinstance(value, ast.Call) and name_of(value) in _MAKERS:
                 yield stmt, target.id
 

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from layoutcheck.lint.scopes import Scope
 from layoutcheck.lint.source import COPIES, Source
 from layoutcheck.patching.edit import Edit, rewritten
-from layoutcheck.syntax import argument_of, name_of, spans
+from layoutcheck.syntax import argument_of, name_of, paired, spans
 
 MAX_STEPS = 400  # expressions looked at for one argument
 ROLES = {"src": 1, "dst": 2}
@@ -231,10 +231,10 @@ class Program:
         name, found = node.attr, False
         for one, owner in self.sources[site.path].assignments:
             if isinstance(one, ast.Assign):
-                for target in one.targets:
+                for target, value in (pair for each in one.targets for pair in paired(each, one.value)):
                     if isinstance(target, ast.Attribute) and target.attr == name:
                         found = True
-                        yield Site(site.path, one.value, owner)
+                        yield Site(site.path, value, owner)
             elif one.value is None and getattr(one.target, "id", "") == name:
                 yield Site(site.path, one.annotation, owner)
         if found or name in _OF_TENSORS:

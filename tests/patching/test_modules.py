@@ -45,8 +45,8 @@ class Gemm:
     align = 8
 
     def __init__(self, cfg: Config):
-        self.cfg = cfg
-        self.smem_align = self.align
+        (self.cfg, count), kind = (cfg, 2), None
+        self.smem_align, self.name = self.align, "gemm"
 
     @cute.kernel
     def kernel(self, src, layout):
