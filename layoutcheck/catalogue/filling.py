@@ -36,6 +36,11 @@ from layoutcheck.machine import arch
 
 Groups = dict[str, str]
 _WAYS = {row.name: (row.field("cause"), row.field("helps")) for row in rows("meanings/ways.txt")}
+_MEMBERS = {
+    name: (row.field("cause"), row.field("helps"))
+    for row in rows("meanings/members.txt")
+    for name in row.name.split()
+}
 _METHOD = re.compile(r"the installed DSL has [A-Z]\w*\.\w+\(")
 _OF_A_STEP = re.compile(
     r"Check failed.{0,300}?(?:CanProve|\bAST\b|\b[Ll]oops?\b|[Ll]ower|PrimFunc|[Ss]chedule|\bIR\b|[Rr]eplac|[Ll]ayout)"
@@ -80,6 +85,7 @@ def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> N
 _FOREIGN = re.compile(
     r"'(?!cute|nvvm|nvgpu|gpu|llvm|arith|memref|vector|scf|cf|func|builtin)([a-z]\w*)\.[\w.]+'(?: op\b|$| that was)"
 )
+_CLASS = re.compile(r"_?([A-Z]\w+|tuple)")
 _MESSAGE = re.compile(r' && "[^"]*"$')
 _LOWERS = re.compile(r"(?i)legali[sz]|lower|translat|unsupported|not supported|marked illegal|pass pipeline")
 _EACH_TARGET = "Compile for the architecture that the instruction's or the macro's name has, if it is the GPU's: -gencode arch=compute_89,code=sm_89 for SM89, and with the suffix a from SM90 on: compute_90a,sm_90a (H100), 100a (B200), 120a (RTX 50 and PRO, which have SM90's TMA)"
@@ -103,6 +109,31 @@ def _moved(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
         else "version"
     ]
     return {"why": why, "do": do}
+
+
+def _of_member(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """What alone has the member that a function of the DSL asks an argument for."""
+    wanted, make = _MEMBERS.get(groups["what"], ("", ""))
+    return {
+        "wanted": f"What is taken there is {wanted} (it has .{groups['what']}): {make}. " if wanted else ""
+    }
+
+
+def _of_objects(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """What the objects are that Python was asked to compute with."""
+    told = dict.fromkeys(filter(None, (dsl_names.TYPES.get(name) for name in _CLASS.findall(groups["said"]))))
+    return {"cause": f"An operand is {'; another is '.join(told)}." if told else _WAYS["python types"][0]}
+
+
+def _of_operand(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
+    """Which argument an operand of an operation is."""
+    name, each = installed.operand(groups["op"], int(groups["number"]))
+    told = f"The operation takes {', '.join(each)}, in this order." if each else ""
+    return {
+        "name": f", `{name}`," if name else "",
+        "which": f"`{name}`" if name else "the call's arguments",
+        "cause": told,
+    }
 
 
 def _of_code(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
@@ -269,6 +300,9 @@ def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
 
 WAYS: dict[str, Callable[[Groups, tuple[str, ...], str], Groups]] = {
     "moved": _moved,
+    "member": _of_member,
+    "objects": _of_objects,
+    "operand": _of_operand,
     "code": _of_code,
     "code alone": _of_code_alone,
     "companion": _of_companion,

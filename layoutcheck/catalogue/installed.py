@@ -47,6 +47,20 @@ def files() -> tuple[tuple[str, str], ...]:
     )
 
 
+@lru_cache(maxsize=16)
+def operand(operation: str, number: int) -> tuple[str, tuple[str, ...]]:
+    """(the name of an operand of an operation, the names of all) in the DSL's generated bindings; "" where it has no such operation."""
+    dialect = operation.partition(".")[0]
+    for root in roots(DSL):
+        for path in root.rglob(f"_{dialect}_ops_gen.py"):
+            _, _, own = path.read_text(errors="replace").partition(f'OPERATION_NAME = "{operation}"')
+            body = own.partition("def __init__")[2].partition("super().__init__")[0]
+            names = tuple(re.findall(r"operands\.append\((?:\w+\()*(\w+)", body))
+            if number < len(names):
+                return names[number], names
+    return "", ()
+
+
 def short(path: str) -> str:
     """A file's path inside the package cutlass: "cute/core.py"."""
     return path.rpartition("/cutlass/")[2]

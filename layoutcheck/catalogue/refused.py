@@ -46,6 +46,12 @@ _INCONGRUENT = re.compile(r"(?P<name>\w*coord\w*|tiler|dicer)\b[^.]{0,80}\bcongr
 _RANKED = re.compile(
     r"\brank (?:>=|==|of at least|at least|of) (?P<least>[1-9])\b.{0,40}?\bgot\b.{0,80}?(?:\bo |[\"' ])(?P<shape>\([0-9(),?_]{1,60}\))(?=:\()"
 )
+_PAIRED = re.compile(
+    r"(?:rank\((?:input|tiler)\) [<>]= rank\(|\bcongruent\b|same size in |compatible shape with|shape equivalence)"
+)
+_PRINTED = re.compile(
+    r"(?P<name>\w*[sS]hape: )?(?:[!#]cute\.(?P<type>layout|coord|tile|shape)<\"(?P<inside>\[[^\"]{1,120}\]|[^\":]{1,120}(?=[:\"]))|(?<![\w<\":])(?P<plain>\([0-9(),?_]{1,80}\)))"
+)
 _QUOTED = re.compile(r"[!#]cute\.(?P<type>\w+)<\"(?P<inside>[^\"]{1,200})\">")
 _COORDINATE = re.compile(rf"crd2idx with {_LAYOUT} and '?[!#]cute\.coord<\"(?P<tiler>[^\"]{{1,200}})\">")
 _BOILERPLATE = re.compile(r" (?:(?<!: )error: |Error Code:|\U0001F4A1|suggestion:|note:|= note:|-->|see current operation|File \"|\| [0-9]+ \||"
@@ -79,7 +85,7 @@ def answer(said: str, where: str = "") -> tuple[str, str]:
         return typed
     reason = reasons.find(said, where)
     if reason:
-        return reason.cause, reason.helps
+        return reason.told(said)
     found = kind(said)
     of_kind = found.helps if found else ""
     helps = _helps(where, ROOMS[:_SPECIFIC]) or of_kind or _helps(where, ROOMS) or _helps(said, ROOMS)
@@ -97,6 +103,8 @@ def reason(text: str) -> str | None:
         return _apart(found["name"], text[found.end() : found.end() + _LONGEST])
     if found := _RANKED.search(text):
         return _flatter(int(found["least"]), found["shape"])
+    if (found := _PAIRED.search(text)) and (told := _unlike(text[found.end() : found.end() + _LONGEST])):
+        return told
     for pattern, operation in ((_DIVISION, _divided), (_COMPOSITION, _composed), (_COORDINATE, _evaluated)):
         found = pattern.search(text)
         if found is None:
@@ -178,6 +186,31 @@ def _apart(name: str, printed: str) -> str | None:
     )
 
 
+def _unlike(printed: str) -> str | None:
+    """How the first two of the printed shapes, layouts, tilers and coordinates differ: in their modes, or in the size of one."""
+    pair = [
+        (f"{one['name'] or one['type'] or 'the expected'} ".replace(": ", ""), one["inside"] or one["plain"])
+        for one in _PRINTED.finditer(printed)
+    ][:2]
+    if len(pair) < 2:
+        return None
+    (one, first), (other, second) = ((f"{name}{shape}", _modes(shape)) for name, shape in pair)
+    if len(first) != len(second):
+        return f"{one} has {_counted(first)}, and {other} has {_counted(second)}"
+    for at, modes in enumerate(zip(first, second, strict=True)):
+        try:
+            sizes = [inttuple.product(parse_tree(mode.partition(":")[0])) for mode in modes]
+        except InputError:
+            continue
+        if sizes[0] != sizes[1]:
+            return f"mode {at} has {sizes[0]} elements in {one}, and {sizes[1]} in {other}"
+    return None
+
+
+def _counted(modes: list[str]) -> str:
+    return "one number and no modes" if not modes else f"{len(modes)} mode{'s' * (len(modes) != 1)}"
+
+
 def _flatter(least: int, shape: str) -> str | None:
     """That a printed tensor has fewer modes than a message asks for; None where it has as many."""
     try:
@@ -209,6 +242,8 @@ def _deeper(name: str, one: str, other: str, shape: str) -> str | None:
 
 def _modes(text: str) -> list[str]:
     """The modes of a tuple; none of an integer."""
+    if text.startswith("["):
+        return text[1:-1].split(";")
     return [one.strip() for one in split(text[1:-1])] if text.startswith("(") and text.endswith(")") else []
 
 

@@ -6,6 +6,7 @@ and `helps`. The general kinds of refusal (`catalogue.refused`) answer what no f
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from layoutcheck.catalogue.literals import Words, plain
@@ -13,6 +14,7 @@ from layoutcheck.catalogue.rows import Row, rows
 
 PYTHON = ("layouts", "tensors", "copies", "kernels", "host")
 LIBRARY = ("verifier", "instructions")
+_VALUE = re.compile(r"\{([a-z]+)(?:/([0-9]+))?\}")
 
 
 class Reason(NamedTuple):
@@ -21,7 +23,7 @@ class Reason(NamedTuple):
     - `example`: one of them, as the DSL prints it, `at` where it is raised ("" where that does not matter)
     - `words`: a pattern, searched in the message; `where`: one for the operation, or the DSL's file and function, that refuses
       (empty for any)
-    - `cause`: a sentence or more; `helps`: what to change, without a full stop
+    - `cause`: a sentence or more; `helps`: what to change, without a full stop. `{have}` is a group of `words`, `{have/8}` an eighth of it
     """
 
     example: str
@@ -35,9 +37,25 @@ class Reason(NamedTuple):
         """Whether a message that is printed there is of this family."""
         return self.words.search(said) is not None and self.where.search(where) is not None
 
+    def told(self, said: str) -> tuple[str, str]:
+        """Cause and help with the values of a message of this family."""
+        if (found := self.words.search(said)) is None:  # it fits by another wording
+            return self.cause, self.helps
+        values = found.groupdict()
+        cause, helps = (
+            _VALUE.sub(lambda one: _value(values, one), part) for part in (self.cause, self.helps)
+        )
+        return cause, helps
+
     def begins(self, said: str) -> bool:
         """Whether a message begins as those of this family do."""
         return self.words.may_match(plain(said)) and self.words.pattern.match(said) is not None
+
+
+def _value(values: dict[str, str], asked: re.Match[str]) -> str:
+    """A value of a message, or its part: of 128 bits an eighth, 16 bytes."""
+    value = values.get(asked[1]) or asked[0]
+    return str(int(value) // int(asked[2])) if asked[2] else value
 
 
 def of(*files: str) -> tuple[Reason, ...]:
