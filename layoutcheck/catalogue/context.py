@@ -7,6 +7,7 @@ import re
 
 from layoutcheck.algebra import composition, parse_layout
 from layoutcheck.catalogue import cpp_types, devices, guards, results
+from layoutcheck.catalogue.meanings import named, read
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP
 
@@ -46,13 +47,7 @@ _TRIGGERED = re.compile(
     r"triggered at PC 0x[0-9a-f]+ +(?:in |\()?(?:void )?(?P<kernel>(?!for\b|The\b|Thread\b)[a-z_][\w:]{3,100})\b"
 )
 _STATUS = re.compile(r"(?:\] Error|exit (?:code|status):?|returned non-zero exit status) ([0-9]{1,3})\b")
-_EXITS = {
-    "126": "Error 126: the command is there and cannot be run (permissions, another processor)",
-    "127": "Error 127: the shell does not find the command (nvcc, nvlink or a script is not in PATH)",
-    "134": "134: the command aborted (SIGABRT); its own message stands above",
-    "137": "137: the system killed the command, most often for want of memory",
-    "139": "139: the command itself crashed (SIGSEGV)",
-}
+_EXITS = named("exits")
 _BUILT = (
     *devices.INVALID,
     "cpp.launch-refused",
@@ -64,15 +59,7 @@ _VECTOR = ("cpp.copy-does-not-vectorize",)
 _INTERNAL = re.compile(r"CopyInternalType ?= ?(?:cutlass::)?(?P<type>\w+)")
 _MOVES = re.compile(r"uint(?P<bits>[0-9]{2,3})_t\b")
 _LAYOUT = re.compile(r"(?P<side>[SD])Layout = \(*(?P<first>[0-9]+)[,)].*?:\(*(?P<stride>[0-9]+|\?)")
-# What the instruction that faults asks of its addresses, by how SASS, PTX, CUTLASS and CuTe name it [PTX ISA].
-_ASKS = (
-    (re.compile(r"\bUTMA(?:LDG|STG|REDG)|SM(?:90|100)_TMA\w*|cp\.(?:async|reduce\.async)\.bulk\.tensor|copy_sm90_tma"), "a TMA copy", "its shared address is a multiple of 128 (1024 where the tile has the 128-byte swizzle) in every stage, its tensor map lies at a multiple of 64 and describes memory that is still allocated, and one that a kernel rewrites is fenced before its use"),
-    (re.compile(r"\bUBLK(?:CP|RED)|SM90_BULK_COPY\w*|cp\.async\.bulk\b(?!\.tensor)"), "a bulk copy", "both addresses and the bytes are multiples of 16"),
-    (re.compile(r"\bLDSM\b|\bSTSM\b|\b(?:ld|st)matrix\b|SM75_U32x[0-9]_LDSM\w*"), "ldmatrix or stmatrix", "each row's shared address is a multiple of 16"),
-    (re.compile(r"\bLDGSTS|SM80_CP_ASYNC\w*|\bcp\.async\.c[ag]\b"), "cp.async", "both addresses are multiples of the 4, 8 or 16 bytes that it moves"),
-    (re.compile(r"\bUTC[A-Z]*MMA|\btcgen05\.(?:mma|cp)\b"), "a tcgen05 instruction", "its descriptors name shared addresses that are multiples of 16 (of the swizzle's atom, 128 to 1024), tensor memory is allocated, and all of its kind in a kernel are of one cta_group"),
-    (re.compile(r"\b(?:LD|ST)[GSL]?(?:\.\w+)*\.128\b"), "an access of 16 bytes", "its address is a multiple of 16"),
-)  # fmt: skip
+_ASKS = read("addresses")
 _ASSERTED = re.compile(
     r"[Aa]ssertion [`'\"](?P<condition>.{2,200}?)(?: && \\?\"(?P<said>[^\"]{5,200})\"?\\?)?[`'\"] failed"
 )
@@ -251,9 +238,9 @@ def misaligned(folded: str) -> tuple[str, ...]:
 
 def asked(folded: str) -> tuple[str, ...]:
     """What the instruction asks of its addresses that a report of a fault names first."""
-    found = ((words.search(folded), name, what) for words, name, what in _ASKS)
-    named = min(((match.start(), match[0], name, what) for match, name, what in found if match), default=None)
-    return (f"the text names {named[1]}: of {named[2]} {named[3]}",) if named else ()
+    found = [(match, one) for one in _ASKS if (match := one.words.search(folded))]
+    match, one = min(found, key=lambda one: one[0].start(), default=(None, None))
+    return (f"the text names {match[0]}: of {one.name} {one.cause}",) if match and one else ()
 
 
 def asserted(folded: str) -> tuple[str, ...]:

@@ -12,13 +12,12 @@ And what the DSL's objects are (`TYPES`), and why a name that a program asks for
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from layoutcheck import versions
-from layoutcheck.catalogue import installed
+from layoutcheck.catalogue import installed, meanings
 from layoutcheck.catalogue.rows import rows as read_rows
 
 NEVER = "no CuTe DSL"  # how the sentence of `never` begins
@@ -115,26 +114,21 @@ def _last(full: str) -> str:
 
 
 # what an object is, and what is made of it
-TYPES = {row.name: row.field("cause") for row in read_rows("meanings/objects.txt")}
+TYPES = meanings.named("objects")
 # (why a module has no such name, what to do)
 ABSENT = {row.name: (row.field("cause"), row.field("helps")) for row in read_rows("meanings/absent.txt")}
 LISTED = "the installed DSL lists"  # how the sentence about a name of another module begins
 # what every MLIR value has; classes of the DSL use the words otherwise
 OF_VALUES = "type", "owner", "context", "operation"
 
-_SPACES = (
-    (re.compile(r"(?i)smem|shared"), "shared", "cutlass.utils.SmemAllocator().allocate_tensor(dtype, layout, byte_alignment, swizzle)"),
-    (re.compile(r"(?i)tmem|tensor_?memory"), "tensor", "cutlass.utils.TmemAllocator, or cute.arch.alloc_tmem and retrieve_tmem_ptr"),
-    (re.compile(r"(?i)rmem|fragment|register"), "register", "cute.make_rmem_tensor(shape, dtype), for each thread its own"),
-    (re.compile(r"(?i)gmem|global"), "global", "an argument of the kernel, or cute.make_tensor(pointer, layout)"),
-)  # memory by the words of a name, and what gives a tensor there  # fmt: skip
+_SPACES = meanings.read("spaces")
 
 
 def space(name: str) -> str:
     """The memory space that a name speaks of: "shared"; "" for none."""
-    return next((space for words, space, _ in _SPACES if words.search(name)), "")
+    return found.name if (found := meanings.first(_SPACES, name)) else ""
 
 
 def given_by(name: str) -> str:
-    """What gives a tensor in the memory space of the name."""
-    return next(gives for words, _, gives in _SPACES if words.search(name))
+    """What gives a tensor in the memory space of the name; "" for none."""
+    return found.cause if (found := meanings.first(_SPACES, name)) else ""

@@ -22,6 +22,7 @@ from layoutcheck.catalogue import (
     guards,
     installed,
     machines,
+    meanings,
     origin,
     owners,
     ptx_words,
@@ -36,11 +37,7 @@ from layoutcheck.machine import arch
 
 Groups = dict[str, str]
 _WAYS = {row.name: (row.field("cause"), row.field("helps")) for row in rows("meanings/ways.txt")}
-_MEMBERS = {
-    name: (row.field("cause"), row.field("helps"))
-    for row in rows("meanings/members.txt")
-    for name in row.name.split()
-}
+_MEMBERS = meanings.named("members")
 _METHOD = re.compile(r"the installed DSL has [A-Z]\w*\.\w+\(")
 _OF_A_STEP = re.compile(
     r"Check failed.{0,300}?(?:CanProve|\bAST\b|\b[Ll]oops?\b|[Ll]ower|PrimFunc|[Ss]chedule|\bIR\b|[Rr]eplac|[Ll]ayout)"
@@ -113,10 +110,8 @@ def _moved(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
 
 def _of_member(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """What alone has the member that a function of the DSL asks an argument for."""
-    wanted, make = _MEMBERS.get(groups["what"], ("", ""))
-    return {
-        "wanted": f"What is taken there is {wanted} (it has .{groups['what']}): {make}. " if wanted else ""
-    }
+    wanted = _MEMBERS.get(groups["what"], "")
+    return {"wanted": f"What is taken there has .{groups['what']}: {wanted}. " if wanted else ""}
 
 
 def _of_objects(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
@@ -136,10 +131,6 @@ def _of_operand(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     }
 
 
-def _of_code(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
-    return {"cause": codes.cause(groups["code"])}
-
-
 def _of_code_alone(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     code = groups.pop("named", "") or groups["code"]
     told = codes.meaning(code)
@@ -149,18 +140,6 @@ def _of_code_alone(groups: Groups, facts: tuple[str, ...], folded: str) -> Group
         "fix": told.helps if told else fix(code),
         "family": codes.cause(code),
     }
-
-
-def _of_companion(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
-    return {"package": installed.imported(groups["function"])}
-
-
-def _of_vectors(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
-    return context.vectors(folded)
-
-
-def _of_ptx(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
-    return _told(*ptx_words.meaning(groups.get("said") or groups.get("alone") or groups.get("bare") or ""))
 
 
 def _of_target(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
@@ -272,16 +251,6 @@ def _of_the_end(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     return _told(*_WAYS["compiler ends"])
 
 
-def _of_link(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
-    """Of a symbol that a linker does not find."""
-    return symbols.unlinked(groups["symbol"], bool(groups.keys() & {"device", "ptxas"}))._asdict()
-
-
-def _of_load(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
-    """Of a symbol that a loader does not find."""
-    return symbols.unloaded(groups.get("symbol", ""))._asdict()
-
-
 def _of_condition(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of an assertion of a library, by what its condition or its message says."""
     if _OF_A_STEP.search(folded) and origin.find(folded).world == origin.COMPILER:
@@ -303,11 +272,13 @@ WAYS: dict[str, Callable[[Groups, tuple[str, ...], str], Groups]] = {
     "member": _of_member,
     "objects": _of_objects,
     "operand": _of_operand,
-    "code": _of_code,
+    "code": lambda groups, facts, folded: {"cause": codes.cause(groups["code"])},
     "code alone": _of_code_alone,
-    "companion": _of_companion,
-    "vectors": _of_vectors,
-    "ptx": _of_ptx,
+    "companion": lambda groups, facts, folded: {"package": installed.imported(groups["function"])},
+    "vectors": lambda groups, facts, folded: context.vectors(folded),
+    "ptx": lambda groups, facts, folded: _told(
+        *ptx_words.meaning(next(filter(None, map(groups.get, ("said", "alone", "bare"))), ""))
+    ),
     "target": _of_target,
     "tensor map": _of_tensor_map,
     "file": _of_file,
@@ -317,8 +288,10 @@ WAYS: dict[str, Callable[[Groups, tuple[str, ...], str], Groups]] = {
     "words": _of_words,
     "step": _of_step,
     "condition": _of_condition,
-    "link": _of_link,
-    "load": _of_load,
+    "link": lambda groups, facts, folded: symbols.unlinked(
+        groups["symbol"], bool(groups.keys() & {"device", "ptxas"})
+    )._asdict(),
+    "load": lambda groups, facts, folded: symbols.unloaded(groups.get("symbol", ""))._asdict(),
     "compiler ends": _of_the_end,
 }  # by what a row names
 

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from layoutcheck.catalogue import cpp_conditions
+from layoutcheck.catalogue.meanings import named
 from layoutcheck.catalogue.rows import rows
 
 _LONGEST = 160  # characters of a sentence; what is longer is left to its source
@@ -27,16 +28,7 @@ _COMPARED: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.In: ("is one of", "is not one of"),
     ast.NotIn: ("is not one of", "is one of"),
 }
-_MEASURES = {
-    "rank": "the number of modes of",
-    "len": "the length of",
-    "depth": "the depth of",
-    "size": "the size of",
-    "cosize": "the cosize of",
-    "tuple_size": "the number of elements of",
-    "sizeof": "the size in bytes of",
-    "sizeof_bits": "the width in bits of",
-}
+_MEASURES = named("measures")
 
 _STATES = {"is_contiguous": "contiguous", "has_value": "given"}  # members that ask an object of itself
 

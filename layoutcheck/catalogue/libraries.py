@@ -13,22 +13,12 @@ from heapq import nlargest
 from pathlib import Path
 from typing import NamedTuple
 
-from layoutcheck.catalogue import installed, owners, raised
+from layoutcheck.catalogue import installed, meanings, owners, raised
 
 # Packages, and the words that name them in a text where these are not their names. Those of kernels are read where the text names none.
 _KERNELS = ("flash_attn", "quack", "cudnn", "tvm_ffi", "deep_gemm", "flash_mla", "flashinfer", "sageattention", "tilelang")  # fmt: skip
 _FRAMEWORKS = ("triton", "torch", "vllm", "sglang", "transformer_engine", "xformers", "jax", "tvm", "cupy", "numba", "mamba_ssm", "fla")  # fmt: skip
-_WORDS = {
-    "flash_attn": r"flash[_-]?attn|flash[_-]?attention|\bFA[34]\b",
-    "flashinfer": r"flash_?infer",
-    "cudnn": r"cudnn",
-    "tvm_ffi": r"tvm[_-]ffi",
-    "deep_gemm": r"deep_?gemm",
-    "sageattention": r"sage_?attention",
-    "jax": r"\bjax\b|mosaic|pallas",
-    "torch": r"\btorch\b|aten|inductor",
-    "fla": r"\bfla\b|flash[_-]linear[_-]attention",
-}
+_WORDS = meanings.named("packages")
 _KINDS = (".py", ".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".inl")
 _OTHERS = frozenset((".git", "__pycache__", "node_modules", "build", "site-packages", ".venv", "venv"))
 # of other projects
@@ -74,13 +64,13 @@ def find(folded: str, told: Sequence[str], sources: Sequence[Path] = ()) -> Stat
 def _candidates(folded: str, sources: Sequence[Path]) -> Iterator[tuple[Path, str, bool]]:
     """(folder, package or "" for a checkout, whether the text or the user names it), those that are named first."""
     yield from ((source, "", True) for source in sources)
-    named = [
+    told = [
         one
         for one in (*_KERNELS, *_FRAMEWORKS)
         if re.search(_WORDS.get(one, rf"\b{one}\b"), folded, re.IGNORECASE)
     ]
-    for one in named or _KERNELS:
-        yield from ((root, one, bool(named)) for root in installed.roots(one))
+    for one in told or _KERNELS:
+        yield from ((root, one, bool(told)) for root in installed.roots(one))
 
 
 def _files(root: Path) -> Iterator[str]:

@@ -23,7 +23,7 @@ from layoutcheck.algebra import (
 )
 from layoutcheck.algebra.inttuple import rank, wrap
 from layoutcheck.algebra.modes import leaves
-from layoutcheck.brackets import closing, split
+from layoutcheck.brackets import split
 from layoutcheck.catalogue import meanings, operand_types, reasons
 from layoutcheck.catalogue.entry import TRACE
 from layoutcheck.catalogue.meanings import Meaning
@@ -50,9 +50,8 @@ _PAIRED = re.compile(
     r"(?:rank\((?:input|tiler)\) [<>]= rank\(|\bcongruent\b|same size in |compatible shape with|shape equivalence)"
 )
 _PRINTED = re.compile(
-    r"(?P<name>\w*[sS]hape: )?(?:[!#]cute\.(?P<type>layout|coord|tile|shape)<\"(?P<inside>\[[^\"]{1,120}\]|[^\":]{1,120}(?=[:\"]))|(?<![\w<\":])(?P<plain>\([0-9(),?_]{1,80}\)))"
+    r"(?P<name>\w*[sS]hape: )?(?:[!#]cute\.(?P<type>layout|coord|tile|shape)<\"(?P<inside>\[[^\"]{1,120}\]|[^\":]{1,120}(?=[:\"]))|(?<![\w<\":])(?P<plain>\([0-9(),?_{}=a-z]{1,80}\)))"
 )
-_QUOTED = re.compile(r"[!#]cute\.(?P<type>\w+)<\"(?P<inside>[^\"]{1,200})\">")
 _COORDINATE = re.compile(rf"crd2idx with {_LAYOUT} and '?[!#]cute\.coord<\"(?P<tiler>[^\"]{{1,200}})\">")
 _BOILERPLATE = re.compile(r" (?:(?<!: )error: |Error Code:|\U0001F4A1|suggestion:|note:|= note:|-->|see current operation|File \"|\| [0-9]+ \||"
     r"(?:INFO|WARN(?:ING)?|ERROR|DEBUG|CRITICAL)(?:[: ]+[0-9]{2,4}[-/]|:? \[)|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]|\[rank[0-9]+\]|\([\w ]+ pid=).*$"  # a log's next line
@@ -105,17 +104,16 @@ def reason(text: str) -> str | None:
         return _flatter(int(found["least"]), found["shape"])
     if (found := _PAIRED.search(text)) and (told := _unlike(text[found.end() : found.end() + _LONGEST])):
         return told
-    for pattern, operation in ((_DIVISION, _divided), (_COMPOSITION, _composed), (_COORDINATE, _evaluated)):
+    for pattern, read, operation in _OPERATIONS:
         found = pattern.search(text)
         if found is None:
             continue
         try:
-            layout = parse_layout(found["layout"])
-            run = operation(layout, found["tiler"])
+            layout, other = parse_layout(found["layout"]), read(found["tiler"])
         except InputError:
             return None  # the text has a value that only the run knows
         try:
-            result = run()
+            result = operation(layout, other)
         except InputError as error:
             return error.message
         return _unmerged(layout, result) if "?" in found["layout"] else None
@@ -171,19 +169,14 @@ def _apart(name: str, printed: str) -> str | None:
 
     Both stand at the head of `printed`, as the DSL's types or in plain brackets; in these the layout is the second.
     """
-    typed = {one["type"]: one["inside"] for one in _QUOTED.finditer(printed)}
-    coordinate = typed.get("coord") or typed.get("tile")
-    layout = typed.get("layout") or typed.get("shape")
-    if not typed and printed.startswith("("):
-        try:
-            end = closing(printed, 0)
-            second = printed.index("(", end)
-            coordinate, layout = printed[:end], printed[second : closing(printed, second)]
-        except (InputError, ValueError):
-            return None
-    return (
-        _deeper(name, coordinate, "the layout", layout.partition(":")[0]) if coordinate and layout else None
+    pair = [(one["type"] or "", one["inside"] or one["plain"]) for one in _PRINTED.finditer(printed)]
+    typed, plain = dict(pair), [shape for kind, shape in pair if not kind]
+    coordinate, layout = (
+        typed.get(one) or typed.get(other) for one, other in (("coord", "tile"), ("layout", "shape"))
     )
+    if not any(kind for kind, _ in pair) and len(plain) > 1:
+        coordinate, layout = plain[:2]
+    return _deeper(name, coordinate, "the layout", layout) if coordinate and layout else None
 
 
 def _unlike(printed: str) -> str | None:
@@ -213,15 +206,8 @@ def _counted(modes: list[str]) -> str:
 
 def _flatter(least: int, shape: str) -> str | None:
     """That a printed tensor has fewer modes than a message asks for; None where it has as many."""
-    try:
-        have = rank(parse_layout(shape).shape)
-    except InputError:
-        return None
-    return (
-        f"the shape {shape} has {have} mode{'s' * (have != 1)}, and {least} are asked for"
-        if have < least
-        else None
-    )
+    have = _modes(shape)
+    return f"the shape {shape} has {_counted(have)}, and {least} are asked for" if len(have) < least else None
 
 
 def _deeper(name: str, one: str, other: str, shape: str) -> str | None:
@@ -230,9 +216,9 @@ def _deeper(name: str, one: str, other: str, shape: str) -> str | None:
     if not parts:
         return None
     if not extents:
-        return f"{name} {one} has {len(parts)} modes where {other} has the one extent {shape}"
+        return f"{name} {one} has {_counted(parts)} where {other} has the one extent {shape}"
     if len(parts) != len(extents):
-        return f"{name} {one} has {len(parts)} modes, and {other} {shape} has {len(extents)}"
+        return f"{name} {one} has {_counted(parts)}, and {other} {shape} has {len(extents)}"
     each = enumerate(zip(parts, extents, strict=True))
     found = (
         _deeper(f"mode {at} of {name}", part, f"mode {at} of {other}", extent) for at, (part, extent) in each
@@ -247,20 +233,12 @@ def _modes(text: str) -> list[str]:
     return [one.strip() for one in split(text[1:-1])] if text.startswith("(") and text.endswith(")") else []
 
 
-def _divided(layout: Layout, tiler: str) -> Callable[[], object]:
-    read = _tile(tiler)
-    return lambda: logical_divide(layout, read)
-
-
-def _composed(layout: Layout, tiler: str) -> Callable[[], object]:
-    read = _tile(tiler)
-    return lambda: composition(layout, read)
-
-
-def _evaluated(layout: Layout, coordinate: str) -> Callable[[], object]:
-    read = parse_tree(coordinate)
-    return lambda: crd2idx(read, layout)
-
-
 def _tile(text: str) -> Any:
     return parse_tile(text) if text.startswith("[") or ":" not in text else parse_layout(text)
+
+
+_OPERATIONS: tuple[tuple[re.Pattern[str], Callable[[str], Any], Callable[[Layout, Any], object]], ...] = (
+    (_DIVISION, _tile, logical_divide),
+    (_COMPOSITION, _tile, composition),
+    (_COORDINATE, parse_tree, lambda layout, coordinate: crd2idx(coordinate, layout)),
+)  # by what a text prints of each that has no result

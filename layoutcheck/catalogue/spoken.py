@@ -20,6 +20,7 @@ from layoutcheck.catalogue import (
     whose,
 )
 from layoutcheck.catalogue.answering import Answer
+from layoutcheck.catalogue.meanings import named
 from layoutcheck.catalogue.rows import SENTENCES
 
 _ADVICE = 222  # characters: three lines
@@ -31,13 +32,7 @@ _FEWEST = 4  # words
 _AFTER = re.compile(r";(?= [A-Z`])")  # where what stood between is left out
 OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
 _BY_TMA = tables.called("cuda.misaligned-tma")
-_SHOWN = {
-    "hang": "each barrier's count, bytes and phase, and who arrives",
-    "fault": "the instruction and the address that compute-sanitizer names",
-    "wrong": "which elements differ, and whether in each run the same",
-    "race": "both accesses",
-    "slow": "what ncu counts",
-}  # by what of a symptom one sees which law is broken
+_SHOWN = named("shown")  # by what of a symptom one sees which law is broken
 
 
 def is_open(answer: Answer) -> bool:

@@ -40,15 +40,7 @@ _PASS = re.compile(
     r"Pipeline failed while executing \[?`?(?P<name>[A-Za-z][\w-]*)`?(?:[^\[\]@]{0,60}@(?P<kernel>[\w$]+))?"
 )
 _STAGE = re.compile(r"\bmake_(?P<name>ttir|ttgir|llir|ptx|cubin|amdgcn|hsaco|linalg\w*|npubin|spv\w*)\b")
-_STAGES = {
-    "ttir": "which writes the kernel's Python as operations",
-    "ttgir": "which gives each tensor its layout over the threads, and pipelines loops",
-    "llir": "which places shared memory, chooses the MMA instructions and makes LLVM's operations",
-    "ptx": "LLVM's back end",
-    "cubin": "ptxas",
-    "amdgcn": "LLVM's back end for AMD's GPUs",
-    "hsaco": "the assembler of AMD's GPUs",
-}
+_STAGES = meanings.named("stages")
 _HOLLOW = re.compile(r"PassManager::run failed|^at [0-9]+:[0-9]+:|^MLIRCompilationError")
 
 

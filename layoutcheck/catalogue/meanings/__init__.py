@@ -30,6 +30,11 @@ def read(file: str) -> tuple[Meaning, ...]:
     )
 
 
+def named(file: str) -> dict[str, str]:
+    """The causes of a file's rows by each word of their names."""
+    return {name: row.field("cause") for row in rows(f"meanings/{file}.txt") for name in row.name.split()}
+
+
 def first(kinds: Iterable[Meaning], said: str) -> Meaning | None:
     """The kind of a message; None where its words tell none."""
     within = plain(said)

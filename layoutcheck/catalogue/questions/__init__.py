@@ -12,6 +12,7 @@ from typing import NamedTuple
 from layoutcheck.catalogue import laws, named, symptoms
 from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.law import normal
+from layoutcheck.catalogue.meanings import first, read
 from layoutcheck.catalogue.questions import asking, passages, specs, worked
 from layoutcheck.catalogue.questions.asking import Asked
 
@@ -19,15 +20,7 @@ _CODE = re.compile(r"\bLC[0-9]{3}\b")
 _DOUBT = re.compile(
     r"(?i)\bfalse[ -](?:positive|alarm)|\breal\b|\bspurious|\bharmless|\bignore|\bis (?:it|this|that) (?:right|true|correct|a bug)|\bresults? (?:are|is) (?:right|correct|fine)"
 )
-# The command that answers more of a subject, by words of the question; the first that fits.
-_RUN = (
-    (re.compile(r"(?i)bank|ldmatrix|stmatrix|wavefront"), "`layoutcheck banks LAYOUT --access ACCESS` counts an access of a layout"),
-    (re.compile(r"(?i)canonical|wgmma|tcgen05|umma|descriptor"), "`layoutcheck canonical LAYOUT --dtype TYPE --unit UNIT` judges an operand's layout"),
-    (re.compile(r"(?i)how many stages|occupan|registers? per|shared memory per"), "`layoutcheck resources` counts what a tile takes of a multiprocessor"),
-    (re.compile(r"(?i)fragment|accumulator|\bmma\b|m16n8|tiled_?mma"), "`layoutcheck draw --mma` shows which lane holds what"),
-    (re.compile(r"(?i)cop(?:y|ies)\b|\btma\b|cp\.async|vectori|\batom"), "`layoutcheck explain SRC DST --atom ATOM` judges a copy"),
-    (re.compile(r"(?i)layout|stride|swizzl|tile"), "`layoutcheck draw LAYOUT` shows a layout"),
-)  # fmt: skip
+_RUN = read("commands")
 _PLAINLY = 6.0  # weight of a law that answers by whatever it is about
 _CALLED = 2.9  # weight of a law that answers where no passage does
 _MOST = 3  # facts
@@ -147,5 +140,5 @@ def _helps(subject: str, told: list[str], found: list[passages.Passage]) -> str:
     guide = next((one.source for one in found if one.source.startswith("docs/")), "")
     read = [f"`layoutcheck rule {code}`" for code in codes] + ([guide] if guide else [])
     where = f"{' and '.join(read)} say{'s' * (len(read) == 1)} more" if read else ""
-    run = next((command for words, command in _RUN if words.search(subject)), "")
+    run = command.cause if (command := first(_RUN, subject)) else ""
     return ". ".join(filter(None, (where, run)))
