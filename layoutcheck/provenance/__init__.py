@@ -35,6 +35,7 @@ from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, follow
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged
 from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
+from layoutcheck.provenance.plain import unproven
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.tell import meant, told, told_beyond, told_sums, told_unset
 from layoutcheck.provenance.tiles import Mode, no_more, place_tiles
@@ -260,7 +261,9 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
         if any("modes" in dict(one.facts) and not _no_more(kernel, module, one) for one in found):
             judged.breaches = [one for one in judged.breaches if one not in found]
             problem = problem or AGAIN
-    judged.breaches += short
+    reasons = {one: unproven(one, kernel.operation, usual) for one in short if usual is not None}
+    problem = problem or next(filter(None, reasons.values()), "")
+    judged.breaches += [one for one, why in reasons.items() if not why]
     return judged, lost, problem
 
 

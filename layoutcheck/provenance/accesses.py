@@ -30,7 +30,7 @@ def load(on: Tracker, op: Operation) -> Step:
     def run() -> None:
         address = number(values[pointer])
         where = spaces.space_of(space, address)
-        lost = on.unknown_why(pointer)
+        lost = on.unknown_source(pointer)
         if where == "rmem":
             values[out] = Refs(on.register_load(address, width))
         elif lost or below or where not in ("gmem", "smem", "dsmem"):
@@ -119,7 +119,7 @@ def ldmatrix(on: Tracker, op: Operation) -> Step:
     plain = (wide or "m8n8" in shape) and parse_type(op.results[0].type).size_bytes == 4 * count
 
     def run() -> None:
-        lost = on.unknown_why(pointer) or ("" if plain else "a matrix load of another shape")
+        lost = on.unknown_source(pointer) or ("" if plain else "a matrix load of another shape")
         base, refs = on.fresh(4 * count)
         values[out], machine.provenance[out] = refs, on.unsaid
         facts = {"count": count, "transposed": transposed, "wide": wide}
@@ -152,7 +152,7 @@ def cp_async(on: Tracker, op: Operation) -> Step:
     def run() -> None:
         to, source = number(values[slots[0]]), number(values[slots[1]])
         given = (number(values[slots[2]]),) if len(slots) > 2 else ()
-        lost = on.unknown_why(*slots)
+        lost = on.unknown_source(*slots)
         on.note("copy", op, to, second=source, width=size, numbers=given, lost=lost)
 
     return run
@@ -179,7 +179,10 @@ def tma(on: Tracker, op: Operation) -> Step:
     def run() -> None:
         facts = {"multicast": number(values[masks[0]]) if masks else None}
         to, map_at = (number(values[slot]) for slot in slots)
-        place, why = tuple(number(values[slot]) for slot in at), other or on.unknown_why(*slots, *at)
+        place, why = (
+            tuple(number(values[slot]) for slot in at),
+            other or (on.unknown_source if load else on.unknown_why)(*slots, *at),
+        )
         on.note(kind, op, to, second=map_at, numbers=place, facts=facts, lost=why)
 
     return run
@@ -194,7 +197,7 @@ def bulk(on: Tracker, op: Operation) -> Step:
     def run() -> None:
         a, b, n = (number(values[slot]) for slot in (to, source, size))
         facts = {"to": spaces.space_of(kinds[0], a), "from": spaces.space_of(kinds[1], b)}
-        on.note("bulk", op, a, second=b, numbers=(n,), facts=facts, lost=on.unknown_why(to, source, size))
+        on.note("bulk", op, a, second=b, numbers=(n,), facts=facts, lost=on.unknown_source(to, source, size))
 
     return run
 

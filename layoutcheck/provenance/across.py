@@ -118,14 +118,15 @@ def untaken(links: list[Link], names: Names) -> Iterator[Breach]:
     a, b = _taken([one.a for one in links]), _taken([one.b for one in links])
     if not np.array_equal(a, b) or a.all():
         return
-    left, (twice, ops) = np.flatnonzero(~a), _twice(links, a.size)
+    left, (twice, ops, evenly) = np.flatnonzero(~a), _twice(links, a.size)
     if twice or a.size not in names.guesses:
-        facts = {"left": (int(left[0]), int(left[-1])), "count": left.size, "of": a.size, "twice": twice}
+        facts = {"left": (int(left[0]), int(left[-1])), "count": left.size, "of": a.size, "twice": twice,
+                 "evenly": evenly}  # fmt: skip
         yield Breach("short", ops[0] if ops else links[-1].op, "", tuple(facts.items()), *ops[1:])
 
 
-def _twice(links: list[Link], extent: int) -> tuple[tuple[int, ...], list[Operation]]:
-    """The first and the last k that a sum takes again in the place of others; who takes the first one.
+def _twice(links: list[Link], extent: int) -> tuple[tuple[int, ...], list[Operation], bool]:
+    """The first and the last k that a sum takes again in the place of others; who takes it; if all are.
 
     Such a sum takes as many as there are. Other rows with the same k are meant, and so are more turns: a
     tile that counts nothing, or is multiplied to take the time.
@@ -144,8 +145,9 @@ def _twice(links: list[Link], extent: int) -> tuple[tuple[int, ...], list[Operat
         if mine.size == extent > taken.size:
             again = mine[counts[number] > 1]
             first = again[pairs[again] == pairs[again[0]]]
-            return (int(k[again].min()), int(k[again].max())), [links[which[i]].op for i in first[:2]]
-    return (), []
+            ops = [links[which[i]].op for i in first[:2]]
+            return (int(k[again].min()), int(k[again].max())), ops, not np.ptp(counts)
+    return (), [], False
 
 
 def _taken(along: list[Along]) -> Array:

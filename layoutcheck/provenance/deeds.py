@@ -42,7 +42,8 @@ class Followed:
     `met` are pairs of references that were multiplied: (2, pairs). `pairs` are references of elements that
     two others met in, ascending, these two, and whether they were multiplied: (4, references). `taken` are
     references that something computes with or rests on, ascending. `touched` are the numbers of global
-    objects that plain loads take elements from. `opaque` says that something may write shared memory in a way
+    objects that plain loads take elements from, `rests` has the bits of what the places of elements that are
+    loaded rest on. `opaque` says that something may write shared memory in a way
     that is not followed, `begun` that something may write tensor memory so.
     """
 
@@ -56,3 +57,4 @@ class Followed:
     touched: frozenset[int] = frozenset()
     opaque: bool = False
     begun: bool = False
+    rests: int = 0

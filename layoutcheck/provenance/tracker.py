@@ -57,6 +57,7 @@ class Tracker:
         self.taken: list[Array] = []
         self.next = FIRST
         self.touched: set[int] = set()
+        self.rests = 0
 
     def numeric(self, value: SsaValue) -> bool:
         """Whether a value is followed as a number: an address rests on it, and it is an integer."""
@@ -76,6 +77,11 @@ class Tracker:
         if bits and self.machine.reasons.worst(bits) in _WORST:
             return "addresses, or conditions, that only a run knows"
         return ""
+
+    def unknown_source(self, *slots: int) -> str:
+        """The same of what elements are brought from; keeps what that rests on."""
+        self.rests |= self.machine.rests_of(slots) | self.machine.guard
+        return self.unknown_why(*slots)
 
     def fresh(self, width: int) -> tuple[int, Refs]:
         """New references of that many bytes in each thread, and the first of them."""

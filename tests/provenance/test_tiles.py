@@ -8,6 +8,7 @@ import pytest
 
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.provenance import AGAIN, RUNNING, check_products
+from layoutcheck.provenance.plain import GIVEN, WEIGHED
 from tests.lowering import SharedLowering
 
 # A tile of 16 x 8 a warp, and the same C in each batch. `how`: 0 right, 1 the coordinate of A's tile for B's,
@@ -19,7 +20,9 @@ from tests.lowering import SharedLowering
 # Right: 4 another block takes each before the next comes; 5 all are kept elsewhere, too; 6 some tiles at one
 # place, as by a stride that is made up; 7 the same of two blocks. `windows`: a block's sum begins at its own
 # k (0), B's part of it at the first block's (1). `again` takes half of k twice: 0 is a fault; right are 1 two
-# parts of numbers, by a statement for each, 2 other rows, 3 more turns than there are k.
+# parts of numbers, by a statement for each, 2 other rows, 3 more turns than there are k; nothing is said of 4
+# A times one half, 5 the sums times one half, 6 the last tile again, times 0, 7 tiles that an integer counts;
+# 8 the same by a number, which is a fault.
 KERNELS = """
 import cutlass
 from cutlass import BFloat16, Constexpr, Float32, Int32, const_expr, cute
@@ -139,7 +142,9 @@ def windows(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, 
     cute.autovec_copy(acc, thr.partition_C(cute.local_tile(c, (16, 8), (m, 0))))
 
 @cute.kernel
-def again(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
+def again(
+    mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, each: Int32, how: Constexpr
+):
     m, tiles = arch.block_idx()[0], a.shape[1] // 16
     thr = mma.get_slice(arch.thread_idx()[0])
     left, right = (cute.local_tile(x, (rows, 16), (None, None)) for x, rows in ((a, 16), (b, 8)))
@@ -147,21 +152,29 @@ def again(mma: cute.TiledMma, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, ho
     rb = mma.make_fragment_B(thr.partition_B(right[None, None, 0, 0]))
     acc = cute.make_rmem_tensor(mma.partition_shape_C((16, 8)), Float32)
     acc.fill(0.0)
-    for i in cutlass.range((tiles, tiles // 2, tiles // 2, 2 * tiles)[how], unroll=1):
-        k = i % (tiles // 2)
+    for i in cutlass.range((tiles, tiles // 2, tiles // 2, 2 * tiles, *[tiles] * 5)[how], unroll=1):
+        k = (i % (tiles // 2), cutlass.min(i, tiles - 3), i // each, i // 2)[max(0, how - 5)]
         cute.autovec_copy(thr.partition_B(right[None, None, 0, k]), rb)
         for row in cutlass.range_constexpr(2 if how == 2 else 1):
             cute.autovec_copy(thr.partition_A(left[None, None, m + 2 * row, k]), ra)
+            if const_expr(how in (4, 6)):
+                part = Float32(0.5) if how == 4 else Float32(i == k)
+                ra.store((ra.load().to(Float32) * part).to(BFloat16))
             cute.gemm(mma, acc, ra[None, None, 0], rb[None, None, 0], acc)
         if const_expr(how == 1):
             ra.store((ra.load().to(Float32) - 1.0).to(BFloat16))
             cute.gemm(mma, acc, ra[None, None, 0], rb[None, None, 0], acc)
+    if const_expr(how == 5):
+        acc.store(acc.load() * 0.5)
     cute.autovec_copy(acc, thr.partition_C(cute.local_tile(c, (16, 8), (m, 0))))
 
 @cute.jit
-def run_along(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, kernel: Constexpr, how: Constexpr):
+def run_along(
+    a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, each: Int32, kernel: Constexpr, how: Constexpr
+):
     mma = cute.make_tiled_mma(warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, 16)))
-    kernel(mma, a, b, c, how).launch(grid=(2, 1, 1), block=(32, 1, 1))
+    more = () if const_expr(kernel is windows) else (each,)
+    kernel(mma, a, b, c, *more, how).launch(grid=(2, 1, 1), block=(32, 1, 1))
 
 @cute.jit
 def run(
@@ -192,12 +205,12 @@ for how, several in ((5, False), (6, False), (7, False), (8, False), (9, True)):
 compile(1, False, [cute.sym_int(divisibility=32) for _ in range(3)])
 for how in range(8):
     compile(how, None, (64, 16, 2))
-for kernel, how in ((windows, 0), (windows, 1), (again, 0), (again, 1), (again, 2), (again, 3)):
+for kernel, how in ((windows, 0), (windows, 1), *((again, how) for how in range(9))):
     known = kernel is windows
     k, row = (128, 128) if known else (cute.sym_int(divisibility=64), cute.sym_int64(divisibility=8))
     a, b = (make_fake_tensor(BFloat16, (n, k), (row, 1), assumed_align=16) for n in (64, 8))
     c = make_fake_tensor(Float32, (64, 8), (8, 1), assumed_align=16)
-    cute.compile(run_along, a, b, c, kernel, how)
+    cute.compile(run_along, a, b, c, Int32(2), kernel, how)
 """
 TOLD = [
     [],
@@ -221,7 +234,19 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
     assert not traced.failures, traced.failures
     told = [[f"{x.code} {x.title}" for x in one.findings] for one in found]
     scans = [[], ["LC602 rows of A are added to sums of other rows"], [], TOLD[3], [], [], [], []]
-    along = [[], ["LC603 a product pairs different k of A and B"], [TWICE], [], [], []]
+    along = [
+        [],
+        ["LC603 a product pairs different k of A and B"],
+        [TWICE],
+        [],
+        [],
+        [],
+        [],
+        [],
+        [],
+        [],
+        [TWICE],
+    ]
     assert told == [*TOLD, *[[]] * 6, *scans, *along]
     assert [one.unchecked for one in found[:5]] == [()] * 5
     assert "set ACCUMULATE to False" in found[5].findings[0].message
@@ -234,7 +259,10 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
         True,
     ]
     running = [RUNNING in "".join(one.unchecked) for one in found]
-    assert running == [False] * 12 + [True] + [False] * 13
+    assert running == [False] * 12 + [True] + [False] * 18
+    meant = [[one.split(", where ")[1] for one in each.unchecked if ", where " in one] for each in found[26:]]
+    weighed, given = (one.split(", where ")[1] for one in (WEIGHED, GIVEN))
+    assert meant == [[weighed], [weighed], [weighed], [given], []]
     assert all(one.followed == one.products for one in found[15:])
     assert found[22].findings[0].evidence["twice"] == [0, 127]
     assert found[15].findings[0].evidence["over"] == [0, 8]

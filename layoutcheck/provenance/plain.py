@@ -1,0 +1,62 @@
+"""Whether k that a sum takes twice are a fault: what it adds up must be the plain elements of A and B.
+
+Elements that are scaled may be weighted, as by 0 where a tile is taken only to have one. Which k are taken
+must not rest on an integer that a run gives: with another one none may come twice. Sums that take all of
+their k equally often may be divided by that number before they are stored.
+"""
+
+from __future__ import annotations
+
+import re
+
+from layoutcheck.dsl.lowered.arguments import OTHERS
+from layoutcheck.dsl.lowered.instructions import is_memory
+from layoutcheck.dsl.lowered.needed import CARRIERS, SOURCES, Needed
+from layoutcheck.dsl.lowered.types import GLOBAL, parse_type
+from layoutcheck.provenance.judged import Breach
+from layoutcheck.provenance.matrix import TENSOR_MEMORY, is_product
+from layoutcheck.provenance.products import Products
+from layoutcheck.provenance.tracker import FLOAT
+from layoutcheck.sources.mlir import Operation
+
+_TWICE = "sums that take some k of A and B twice, and others never"
+GIVEN = f"{_TWICE}, where an integer that a run gives says which: if that is meant"
+WEIGHED = f"{_TWICE}, where elements or sums are computed with: if that is meant"
+_PLAIN = CARRIERS | SOURCES | {
+    "arith.constant", "arith.extf", "arith.truncf", "vector.broadcast", "vector.splat", *TENSOR_MEMORY
+}  # fmt: skip
+_PTX = re.compile(r"\b(?!cvt\b)[a-z]+[0-9]?\.(?:[\w.]*\.)?(?:b?f16|f32)")
+
+
+def unproven(breach: Breach, kernel: Operation, products: Products) -> str:
+    """Why nothing is said of k that come twice; "" where that is wrong, or where none does."""
+    if not breach["twice"]:
+        return ""
+    blocks = products.replay.blocks
+    if any(what[1] == OTHERS for one in blocks for what in one.watched.reasons.read(one.rests)):
+        return GIVEN
+    return WEIGHED if _computes(kernel, bool(breach["evenly"])) else ""
+
+
+def _computes(kernel: Operation, results: bool) -> bool:
+    """Whether arithmetic, or a choice, may make what products take, or `results` that are stored."""
+    every = list(kernel.walk())
+    roots = [(op, op.operands, []) for op in every if is_product(op) or (_stores(op, results))]
+    return any(map(_changes, Needed(kernel, roots).operations))
+
+
+def _stores(op: Operation, results: bool) -> bool:
+    """Whether an operation stores what a product may take, or a result."""
+    spaces = [
+        kind.space for kind in (parse_type(value.type) for value in op.operands) if kind.kind == "pointer"
+    ]
+    return is_memory(op) and not op.results and (results or GLOBAL not in spaces)
+
+
+def _changes(op: Operation) -> bool:
+    """Whether an operation makes other elements of its operands."""
+    if op.regions or is_product(op) or is_memory(op) or op.name in _PLAIN:
+        return False
+    if "asm" in op.name:
+        return _PTX.search(op.attributes.get("asm_string", "")) is not None
+    return any(FLOAT.search(value.type) for value in (*op.operands, *op.results))
