@@ -28,6 +28,7 @@ TOLD = {
     "table": 1,
     "chosen": 1,
     "begun": 0,
+    "groups": 1,
 }
 
 
@@ -209,6 +210,28 @@ def begun(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
     arch.sync_threads()
     if t == 64:
         b[0] = part[0] + part[1]
+
+
+@cute.kernel
+def groups(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """Two warps meet at each barrier: the data say which. 1: each two at one barrier, as often as they say"""
+    t, w = arch.thread_idx()[0], arch.make_warp_uniform(arch.warp_idx())
+    if const_expr(how):
+        for _ in cutlass.range(a[0], unroll=1):
+            if w < 2:
+                arch.barrier(barrier_id=1, number_of_threads=64)
+            else:
+                arch.barrier(barrier_id=1, number_of_threads=64)
+    else:
+        if a[w] == 0:
+            arch.barrier(barrier_id=1, number_of_threads=64)
+        else:
+            arch.barrier(barrier_id=2, number_of_threads=64)
+        if w < a[4]:
+            arch.barrier(barrier_id=3, number_of_threads=64)
+        else:
+            arch.barrier(barrier_id=4, number_of_threads=64)
+    b[t] = a[t]
 
 
 @cute.jit
