@@ -90,7 +90,7 @@ def variations(kernel: WatchedKernel, block: Watched, budget: Budget) -> Iterato
         if equal is None:
             return
         turns = trips([equal.watch(block.launch.index, block.token, budget)])
-        if turns != 1:
+        if turns > 1:  # 0: no more tiles than what is loaded before the loop
             break
     if turns < 2:
         return

@@ -546,17 +546,20 @@ def flags(work: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 @cute.kernel
 def sized(source: cute.Tensor, target: cute.Pointer, how: Constexpr):
-    """Two stages filled by cp.async, as often as the tensor is long. Odd numbers lack a commit."""
+    """Two stages filled by cp.async, as often as the tensor is long. 1: odd numbers lack a commit.
+
+    2 one turn as it is launched, 3 even numbers lack a commit.
+    """
     thread, _, _ = arch.thread_idx()
     layout = cute.make_layout((THREADS, 4, 2), stride=(4, 1, 4 * THREADS))
     data = SmemAllocator().allocate_tensor(Int32, layout, byte_alignment=128)
-    turns = cute.size(source, mode=[2]) // 64
+    turns = cute.size(source, mode=[2]) // (64 if const_expr(how < 2) else 1024)
     cute.copy(cp(), source[(thread, None, 0)], data[(thread, None, 0)])
     arch.cp_async_commit_group()
     for turn in cutlass.range(turns, unroll=1):
         if turn + 1 < turns:
             cute.copy(cp(), source[(thread, None, turn + 1)], data[(thread, None, (turn + 1) % 2)])
-        if const_expr(how == 0) or turn + 1 < turns or turns % 2 == 0:
+        if const_expr(how % 2 == 0) or turn + 1 < turns or turns % 2 == how // 2:
             arch.cp_async_commit_group()
         arch.cp_async_wait_group(1)
         arch.sync_threads()
@@ -788,7 +791,7 @@ def run_requests(source: cute.Tensor, target: cute.Tensor, how: Constexpr):
 
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 9, "store": 4, "groups": 3, "multiply": 6,
-            "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 2, "strided": 2, "signals": 4,
+            "workspace": 3, "peers": 3, "told": 2, "handover": 5, "sized": 4, "strided": 2, "signals": 4,
             "turns": 2, "overlapped": 3, "scheduled": 5, "flags": 4, "requests": 1,
              "in_place": 4, "arrives": 5, "partial": 7, "parts": 5, "places": 7, "handed": 4,
              "settled": 3}  # fmt: skip

@@ -393,10 +393,12 @@ def test_loops_that_go_on_by_the_grid_turn_more_than_once(traced: Trace) -> None
 
 
 def test_other_trip_counts_are_tried(traced: Trace) -> None:
-    right, odd = reports(traced, "sized")
+    right, odd, few, even = reports(traced, "sized")
     assert {0, 1, 2, 3, 15}.issubset(right.trips) and right.findings == ()
     (finding,) = odd.findings
     assert finding.code == "LC501" and "It happens at trip count" in finding.message
     assert finding.evidence["trips"] in odd.trips and finding.evidence["trips"] != 15
+    assert few.trips[0] == 0 and max(few.trips) > 3 and few.findings == ()  # nothing is loaded in the loop
+    assert [(one.code, one.evidence["trips"] > 0) for one in even.findings] == [("LC501", True)]
     assert any("trip counts tried" in line for line in counts(traced.orders, Style()))
     assert reports(traced, "stages")[0].trips == (7,)  # nothing dynamic
