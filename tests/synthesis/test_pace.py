@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -17,13 +18,15 @@ from tests.thinned import thinned
 
 __all__ = ["traced_in_forks"]
 
+synthesize = cache(lc.synthesize)  # some tests look at the same plans
+
 K = "gmem (?,?{div=8}):(?{div=8},1)"
 MN = "gmem (?{div=8},?):(1,?{div=8})"
 
 
 @pytest.fixture(scope="module")
 def plans() -> Synthesis:
-    return lc.synthesize("(128,64)", K, "ldmatrix", stages=2, engine="cp.async,tma")
+    return synthesize("(128,64)", K, "ldmatrix", stages=2, engine="cp.async,tma")
 
 
 def test_registers_threads_and_shared_memory_bound_the_blocks_of_an_sm() -> None:
@@ -66,14 +69,14 @@ def test_a_wait_is_hidden_by_stages_and_by_other_blocks(plans: Synthesis) -> Non
 def test_halves_of_lines_that_are_too_many_at_once_cost_as_those_that_are_waited_for() -> None:
     """A run of 64 bytes is half of a line: the other half comes with it, or by itself."""
     src = "gmem (?,?{div=16}):(?{div=16},1)"
-    found = lc.synthesize("(64,64)", src, "ldmatrix", dtype="f8E4M3FN", stages=3, engine="cp.async")
+    found = synthesize("(64,64)", src, "ldmatrix", dtype="f8E4M3FN", stages=3, engine="cp.async")
     asked = found.best.demand
     assert asked.asked_parts == asked.blocks * 2 * 64 and asked.read_parts == 64
     few, many = (pipes(asked._replace(asked_parts=parts))["memory"] for parts in (1000, 3000))
     assert many > few and many == pipes(asked._replace(waited_for=True))["memory"]
-    bulk = lc.synthesize("(64,64)", src, "ldmatrix", dtype="f8E4M3FN", stages=3, engine="tma").best.demand
+    bulk = synthesize("(64,64)", src, "ldmatrix", dtype="f8E4M3FN", stages=3, engine="tma").best.demand
     assert pipes(bulk._replace(asked_parts=3000.0)) == pipes(bulk)  # brings whole lines
-    two = lc.synthesize("(64,64)", src, "ldmatrix", dtype="f8E4M3FN", stages=2, engine="cp.async")
+    two = synthesize("(64,64)", src, "ldmatrix", dtype="f8E4M3FN", stages=2, engine="cp.async")
     assert two.best.demand.waited_for and not asked.waited_for
 
 
@@ -84,7 +87,7 @@ def test_halves_of_lines_that_are_too_many_at_once_cost_as_those_that_are_waited
 def test_memory_gives_two_sectors_at_once(columns: int, halves: float, lines: float) -> None:
     """Rows of 48 bytes take two sectors each, some of which came before; no byte comes twice (ncu)."""
     src = "gmem (?,?{div=16}):(?{div=16},1)"
-    found = lc.synthesize((64, columns), src, "registers", dtype="f8E4M3FN", engine="universal", major="K")
+    found = synthesize((64, columns), src, "registers", dtype="f8E4M3FN", engine="universal", major="K")
     for plan in found.plans:
         asked = plan.demand
         assert (asked.read_parts, asked.read_bytes) == (64 * halves, 64 * columns)
@@ -98,14 +101,14 @@ def test_the_rest_of_a_line_comes_with_the_block_beside_or_with_the_next_tile() 
         (MN, K, False, True),
     ):  # fmt: skip
         to = "gmem" if dst else "registers"
-        asked = lc.synthesize("(96,32)", src, to, dst=dst, engine="universal").best.demand
+        asked = synthesize("(96,32)", src, to, dst=dst, engine="universal").best.demand
         assert (asked.waited_for, asked.beside) == (waits, beside)
 
 
 def test_a_line_that_several_loads_bring_costs_more_where_blocks_write() -> None:
     """Of rows of 128 bytes the lanes of a turned copy take 64, then 64: 689 us in place of 595 (H200)."""
     src, dst = "gmem (?,?{div=16}):(?{div=16},1)", "gmem (?{div=16},?):(1,?{div=16})"
-    found = lc.synthesize("(128,128)", src, "gmem", dst=dst, dtype="f8E4M3FN", stages=3)
+    found = synthesize("(128,128)", src, "gmem", dst=dst, dtype="f8E4M3FN", stages=3)
     pieces = {plan.kind: plan.demand.read_pieces for plan in found.plans}
     assert pieces["direct"] == 128 and pieces["universal, K-contiguous, swizzled, universal"] == 0
     asked = next(plan.demand for plan in found.plans if plan.kind == "direct")
@@ -118,7 +121,7 @@ def test_a_line_that_several_loads_bring_costs_more_where_blocks_write() -> None
 )
 def test_pairs_of_lines_that_are_written_in_part_take_longer(tile: tuple[int, int], cut: float) -> None:
     """Rows of 256 bytes are whole pairs; 16 lanes of 16 bytes fill one, those of 4 lanes and boxes do not."""
-    found = lc.synthesize(tile, K, "ldmatrix,gmem", dst=K)
+    found = synthesize(tile, K, "ldmatrix,gmem", dst=K)
     asked = {plan.kind: plan.demand for plan in found.plans}
     assert {round(one.write_cut, 3) for one in asked.values()} == {round(cut, 3)}
     bulk = asked["tma, K-contiguous, swizzled, ldmatrix, tma" if tile[1] % 64 == 0 else found.best.kind]
@@ -130,7 +133,7 @@ def test_pairs_of_lines_that_are_written_in_part_take_longer(tile: tuple[int, in
 
 
 def test_rows_of_boxes_shorter_than_a_sector_take_the_engine_longer() -> None:
-    found = lc.synthesize("(64,64)", "gmem (?{div=8},?):(1,?{div=8})", "wgmma.A", engine="tma")
+    found = synthesize("(64,64)", "gmem (?{div=8},?):(1,?{div=8})", "wgmma.A", engine="tma")
     thin = {plan.kind: plan.demand for plan in found.plans}
     assert thin["tma, MN-contiguous, plain, descriptor"].thin
     assert not thin["tma, MN-contiguous, swizzled, descriptor"].thin
@@ -140,13 +143,13 @@ def test_rows_of_boxes_shorter_than_a_sector_take_the_engine_longer() -> None:
 
 def test_a_load_through_l1_holds_whole_lines() -> None:
     halves = "gmem (?,?{div=8}):(?{div=8},1)"
-    found = lc.synthesize("(64,32)", halves, "registers", engine="universal", major="K")
+    found = synthesize("(64,32)", halves, "registers", engine="universal", major="K")
     direct = next(plan for plan in found.plans if plan.kind == "direct")
     # Rows of 64 bytes: half of each line.
     assert direct.demand.held_bytes == 2 * 64 * 32 * 2
     assert direct.demand.l1_bytes == 256 << 10 and direct.demand.way == "ld"
     narrow = "gmem (?,?{div=4}):(?{div=4},1)"  # cp.async of 8 bytes goes through L1
-    found = lc.synthesize("(64,32)", narrow, "registers", engine="cp.async", major="K")
+    found = synthesize("(64,32)", narrow, "registers", engine="cp.async", major="K")
     assert {plan.demand.way for plan in found.plans} == {"ca"}
     assert {plan.demand.held_bytes for plan in found.plans} == {2 * 64 * 32 * 2}
 
@@ -181,7 +184,7 @@ def test_whole_lines_join_where_blocks_that_start_together_write_side_by_side() 
     read it is the pairs.
     """
     for src in (K, "accumulator"):
-        for plan in lc.synthesize("(64,48)", src, "gmem", dst=K).plans:
+        for plan in synthesize("(64,48)", src, "gmem", dst=K).plans:
             asked = plan.demand
             assert asked.divided and asked.write_cut == 1
             joined = pipes(asked._replace(write_cut=0))["memory"] == pipes(asked)["memory"]
@@ -193,20 +196,20 @@ def test_whole_lines_join_where_blocks_that_start_together_write_side_by_side() 
             assert asked.live_bytes == asked.blocks * 132 * 64 * 128 * (1 if src == "accumulator" else 2)
             fewer = asked._replace(live_bytes=asked.live_bytes / 2)
             assert pipes(fewer)["memory"] < pipes(asked)["memory"]
-    whole = lc.synthesize("(64,64)", K, "gmem", dst=K).best.demand
+    whole = synthesize("(64,64)", K, "gmem", dst=K).best.demand
     assert (whole.live_bytes, whole.read_parts, whole.write_parts) == (0, 0, 0)
 
 
 def test_what_an_instruction_or_a_row_of_a_box_leaves_of_a_pair_is_written_again() -> None:
     """A run of 256 bytes: rows of boxes are half of it, or a quarter; or of 96, a third."""
-    found = {plan.kind: plan for plan in lc.synthesize("(64,128)", "accumulator", "gmem", dst=K).plans}
+    found = {plan.kind: plan for plan in synthesize("(64,128)", "accumulator", "gmem", dst=K).plans}
     swizzled = found["stmatrix, K-contiguous, swizzled, tma"].demand
     assert swizzled.write_apart == 1 and swizzled.write_split == 0 and swizzled.engine_stores
     by_threads = found["stmatrix, K-contiguous, swizzled, universal"].demand
     assert by_threads.write_apart == 0 == by_threads.write_split
     whole = swizzled._replace(write_apart=0)
     assert pipes(swizzled)["memory"] > pipes(whole)["memory"]
-    found = {p.kind: p for p in lc.synthesize("(128,48)", "accumulator", "gmem", dst=K, threads=256).plans}
+    found = {p.kind: p for p in synthesize("(128,48)", "accumulator", "gmem", dst=K, threads=256).plans}
     kinds = "plain, universal", "plain, tma", "swizzled, tma"
     lanes, box, thin = (found[f"stmatrix, K-contiguous, {kind}"].demand for kind in kinds)
     # Of rows that begin at 0, 96, ... two thirds are in whole pairs of sectors; rows of boxes have 32 bytes.
@@ -222,7 +225,7 @@ def test_a_pair_of_lines_that_a_block_fills_with_its_next_tile_is_late(
     columns: int, stages: int, dst: str, late: float
 ) -> None:
     """Of three rows of 128 bytes, which begin at 0 and 384, two lie in one pair; along MN none follows."""
-    plans = lc.synthesize((192, columns), "accumulator", "gmem", dst=dst, stages=stages).plans
+    plans = synthesize((192, columns), "accumulator", "gmem", dst=dst, stages=stages).plans
     assert {round(plan.demand.write_late, 3) for plan in plans} == {round(late, 3)}
     asked = plans[0].demand
     slower, quicker = (pipes(asked._replace(own=own))["memory"] for own in (500, 100))
@@ -231,7 +234,7 @@ def test_a_pair_of_lines_that_a_block_fills_with_its_next_tile_is_late(
 
 def test_where_nothing_is_read_a_busy_pipe_is_hidden_behind_memory() -> None:
     """A tile of 192 x 64 by threads of twice the wavefronts took 238 us, the other 246 (H200, seed 302)."""
-    found = {p.kind: p for p in lc.synthesize("(192,64)", "accumulator", "gmem", dst=K, stages=2).plans}
+    found = {p.kind: p for p in synthesize("(192,64)", "accumulator", "gmem", dst=K, stages=2).plans}
     asked = found["stmatrix, K-contiguous, plain, universal"].demand
     each = pipes(asked)
     assert each["data"] > 0.4 * each["memory"]
@@ -244,7 +247,7 @@ def test_six_lanes_take_a_row_of_96_bytes() -> None:
     """128 threads take 32 bytes of it, 96 threads all; of 192 bytes 128 threads take 64, which is enough."""
     rows = {}
     for tile in ((192, 48), (96, 96)):
-        found = lc.synthesize(tile, K, "gmem", dst=K, engine="cp.async").best
+        found = synthesize(tile, K, "gmem", dst=K, engine="cp.async").best
         rows[tile] = found.steps[0][0].split[0].shape
     assert rows == {(192, 48): (16, 6), (96, 96): (32, 4)}
 
@@ -262,7 +265,7 @@ def test_what_registers_do_not_hold_is_written_to_l2_or_to_memory_and_back(plans
 
 
 def test_loads_hold_their_lines_longer_behind_what_is_written() -> None:
-    plans = lc.synthesize("(64,64)", K, "gmem", dst=K, engine="universal").plans
+    plans = synthesize("(64,64)", K, "gmem", dst=K, engine="universal").plans
     asked = next(plan.demand for plan in plans if plan.demand.way == "ld")
     alone = asked._replace(written_bytes=0)
     assert pipes(asked)["lines"] == pytest.approx(H200.held.behind * pipes(alone)["lines"])
@@ -270,7 +273,7 @@ def test_loads_hold_their_lines_longer_behind_what_is_written() -> None:
 
 def test_what_was_compiled_is_of_a_turn_and_asked_is_of_a_tile() -> None:
     """A thread loads 32 bytes of a tile: a turn that loads 128 takes four."""
-    found = lc.synthesize("(64,32)", K, "registers", engine="universal", major="K")
+    found = synthesize("(64,32)", K, "registers", engine="universal", major="K")
     direct = next(plan for plan in found.plans if plan.kind == "direct")
     made = Compiled(32, 400, cycles=800.0, rounds=8.0, loaded=128)
     asked = replace(direct, made=made).demand
@@ -292,7 +295,7 @@ def test_loads_that_nothing_keeps_together_are_guessed_to_wait_in_rounds(
     kind: str, rounds: int, registers: int
 ) -> None:
     """A thread takes 256 bytes of the tile: what goes to shared memory waits until all loads have begun."""
-    plans = lc.synthesize("(128,128)", K, "registers", engine="universal", major="K").plans
+    plans = synthesize("(128,128)", K, "registers", engine="universal", major="K").plans
     plan = next(plan for plan in plans if plan.kind.startswith(kind))
     assert plan.demand.way == "ld" and plan.demand.rounds == rounds
     assert plan.demand.blocks == resident(registers, 128, plan.shared_bytes)
@@ -300,7 +303,7 @@ def test_loads_that_nothing_keeps_together_are_guessed_to_wait_in_rounds(
 
 def test_a_warp_starts_all_loads_of_a_tile_before_it_stores_what_they_bring() -> None:
     pytest.importorskip("cutlass")
-    found = lc.synthesize("(128,64)", K, "wgmma.A", engine="universal", stages=2, compiled=True)
+    found = synthesize("(128,64)", K, "wgmma.A", engine="universal", stages=2, compiled=True)
     for plan in found.plans:
         assert plan.code.count("sync_warp") == 2  # of the first tile, and of the next ones
         assert plan.made is not None and plan.made.rounds == pytest.approx(1, abs=0.1)
@@ -308,11 +311,11 @@ def test_a_warp_starts_all_loads_of_a_tile_before_it_stores_what_they_bring() ->
 
 def test_loads_of_half_a_warp_or_of_many_registers_do_not_wait_for_one_another() -> None:
     """The barrier is for whole warps; and 64 registers are the most that loads may fill."""
-    apart = lc.synthesize("(96,48)", K, "gmem", dst=K, engine="universal", threads=256).plans
+    apart = synthesize("(96,48)", K, "gmem", dst=K, engine="universal", threads=256).plans
     threads = {plan.found.moves[0].deal.threads: "sync_warp" in plan.code for plan in apart}
     assert threads == {192: True, 144: False, 72: False}
     for tile, waits in (("(128,128)", True), ("(192,128)", False)):
-        plan = lc.synthesize(tile, K, "gmem", dst=K, engine="universal").best
+        plan = synthesize(tile, K, "gmem", dst=K, engine="universal").best
         assert ("sync_warp" in plan.code) == waits
 
 
@@ -325,7 +328,7 @@ def test_without_machine_code_that_is_read_only_the_registers_are_the_compilers(
 
 def test_the_dsl_compiles_the_plans_and_the_report_says_so() -> None:
     pytest.importorskip("cutlass")
-    found = lc.synthesize("(64,64)", K, "gmem", dst=K, engine="tma", compiled=True)
+    found = synthesize("(64,64)", K, "gmem", dst=K, engine="tma", compiled=True)
     for plan in found.plans:
         assert plan.made is not None and 8 <= plan.made.registers <= 64 and plan.made.instructions > 10
     assert "by the DSL" in " ".join(found.space)
@@ -333,7 +336,7 @@ def test_the_dsl_compiles_the_plans_and_the_report_says_so() -> None:
 
 def test_the_warp_that_starts_many_boxes_is_guessed_to_take_long() -> None:
     """Rows dealt apart are a box each: 192, whose program takes an H200 five times as long as the best."""
-    plans = lc.synthesize("(192,64)", MN, "gmem", dst=K, dtype="f16", threads=256, stages=2).plans
+    plans = synthesize("(192,64)", MN, "gmem", dst=K, dtype="f16", threads=256, stages=2).plans
     [boxes] = [plan.demand.own for plan in plans if plan.kind.startswith("tma")]
     assert boxes > 3 * 8 * 192 > max(plan.demand.own for plan in plans if "tma" not in plan.kind)
     assert not plans[0].kind.startswith("tma")
@@ -344,12 +347,12 @@ def test_an_epilogue_s_warp_is_guessed_to_take_what_it_takes_compiled(
     tile: str, stages: int, cycles: int
 ) -> None:
     """`cycles`: of a turn of its compiled program; with one stage most of them are addresses."""
-    found = lc.synthesize(tile, "accumulator", "gmem", dst=K, dtype="f16", stages=stages)
+    found = synthesize(tile, "accumulator", "gmem", dst=K, dtype="f16", stages=stages)
     [plan] = [plan for plan in found.plans if plan.kind == "stmatrix, K-contiguous, plain, universal"]
     assert plan.demand.own == pytest.approx(cycles, rel=0.2)
 
 
 def test_a_thread_that_turns_a_block_is_guessed_to_hold_it_twice() -> None:
     """8 x 8 elements are 32 words."""
-    found = lc.synthesize("(192,64)", MN, "gmem", dst=K, dtype="f16", engine="universal", stages=2)
+    found = synthesize("(192,64)", MN, "gmem", dst=K, dtype="f16", engine="universal", stages=2)
     assert max(expected(plan.found, found.wanted).registers for plan in found.plans) == 24 + 2 * 32
