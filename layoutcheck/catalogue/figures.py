@@ -38,12 +38,19 @@ _TILE_OF_TMA = 128
 _DIGITS = re.compile(r"[0-9]+")
 _SENTENCES = re.compile(r"(?<=[.!?]) |[;\u3002]")
 _CLAUSES = re.compile(r"(?i),? (?:but|while|whereas|and|so that|where)\b")
+_FAULTS = re.compile(
+    r"(?i)illegal|\bfaults?\b|\bcrash|\bwrong\b|\bincorrect|\bzeros?\b|\boverflow|\bIMA\b|out of bounds?|\bassert"
+)
+_SHAPE = re.compile(
+    r"[\[(](?P<extents>[0-9]{1,9}(?:, ?[0-9]{1,9}){1,5})[\])]|(?P<pair>--?[MmNn][ =][0-9]{4,9} --?[NnKk][ =][0-9]{4,9})"
+)
+_TYPED_SHAPE = re.compile(r"\b[fsui](?P<bits>8|16|32|64)$")
 VECTOR = 16  # bytes of the widest access, and of a row of ldmatrix [PTX ISA]
 
 
 def told(folded: str) -> tuple[str, ...]:
     """What the figures of a text decide; none where it has not both of a pair."""
-    every = (_wild, _sliced, _placed)
+    every = (_wild, _sliced, _placed, _wrapped)
     return tuple(fact for one in every for fact in one(folded))
 
 
@@ -85,6 +92,26 @@ def _sliced(folded: str) -> tuple[str, ...]:
                 f"{one[0]} of a one-dimensional tensor of {typed} begins {behind} B behind it, no multiple of {VECTOR}: the base of a tensor map and each 16-byte vector need one; clone() the slice, or promise no alignment for it",
             )
     return ()
+
+
+def _wrapped(folded: str) -> tuple[str, ...]:
+    """The largest tensor of a text about a fault or wrong values, if an offset in it does not fit 32 bits."""
+    told: dict[int, str] = {}
+    for one in _SHAPE.finditer(folded) if _FAULTS.search(folded) else ():
+        extents = _DIGITS.findall(one["extents"] or one["pair"])
+        typed = _TYPED_SHAPE.search(folded, 0, one.start())
+        for width, unit in ((1, "elements"), (int(typed["bits"]) // 8 if typed else 1, "bytes")):
+            count = math.prod(map(int, extents)) * width
+            by = f" x {width} B" * (unit == "bytes")
+            told.setdefault(count, f"{' x '.join(extents)}{by} = {count:,} {unit}")
+    most = max(told, default=0)
+    return (
+        (
+            f"{told[most]} are beyond 2^31 - 1: an offset that is computed in 32 bits wraps to another address; where half of it is right, take 64-bit strides and indices (cast before the product), or a part at a time",
+        )
+        if most >= 1 << 31
+        else ()
+    )
 
 
 def of_tma(said: str) -> bool:

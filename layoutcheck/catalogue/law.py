@@ -17,8 +17,8 @@ SHORT = 3  # letters of a word that is looked for whole
 class Law:
     """`nouns`: what it is about; `details`: words that make it the likelier one; `fails`: the symptoms that follow.
 
-    `says`: the law; `source`: what stands behind it, apart by "; ": rules, a page of docs/, a vendor's document with its
-    section, or the test that compiles it.
+    `says`: the law; `tells`: what one sees where it is the one that is broken; `source`: what stands behind it, apart by "; ":
+    rules, a page of docs/, a vendor's document with its section, or the test that compiles it.
     """
 
     nouns: tuple[str, ...]
@@ -26,6 +26,7 @@ class Law:
     fails: frozenset[str]
     says: str
     source: str
+    tells: str = ""
 
     def __str__(self) -> str:
         return f"{self.says} ({self.source})"
@@ -42,7 +43,7 @@ def _law(row: Row) -> Law:
     if pair := row.field("order"):
         first, second, called = (*pair.split(" > "), "")[:3]
         says, source = ORDERS[first, second].called(called), ORDERS[first, second].source
-    return Law(about, more, frozenset(row.field("fails").split()), says, source)
+    return Law(about, more, frozenset(row.field("fails").split()), says, source, row.field("tells"))
 
 
 def normal(text: str) -> str:

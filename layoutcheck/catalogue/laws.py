@@ -1,11 +1,12 @@
-"""Which laws a person's report calls for: of what it is about, with the details and the symptom that it tells.
+"""Which laws a person's report may be about: those whose words it has.
 
-No report says which law is broken; its words make some likelier. A word that few laws have says more than one that many have,
-and what the report itself says of its cause or repair says most.
+No report says which law is broken, and none is told as the cause. A law may be it where the text names what it is about and
+another word of its details, and where its break has the text's symptom. The rarer its words, the more they say.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from itertools import chain
@@ -13,22 +14,13 @@ from typing import NamedTuple
 
 from layoutcheck.catalogue import orders, snippets, whose
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
-from layoutcheck.catalogue.law import LAWS, SHORT, Law, normal, words_of
+from layoutcheck.catalogue.law import LAWS, Law, normal, words_of
 
 MOST = 3
 _LONGEST = 6000  # characters of a text that are read
-_FEWEST = 1.5  # weight of a law that is told
-_PLAIN, _NOTE = 3.5, 1200  # weight of one that is told beside a printed error; characters of a short text
-_LEADS = 3.0  # weight of one that is told before what the symptom may have for causes
-_CLEAR = 1.25  # and how many times that of the next: of two that fit alike either may be the one
-_DETAILED = 0.5  # weight of the details that it needs, where any law has some
-_FEWEST_WORDS = 2  # of the text that speak for it, each for itself
-_SHARE = 0.57  # of the best one's weight that another law needs
-_EXPLAINS, _OTHER = 1.25, 0.6  # times, for a law that explains the symptom, and for one that explains others
-_NAMED, _MOST_NOUNS = 1.4, 1.6  # of its weight: of a law that needs no detail, and however many are named
-_CLAIMED, _TITLED = 2, 1.5  # times that a word of the report's own cause, or of its first line, counts
-_SAYS, _MOST_SAYS, _RARE = 0.3, 1.0, 3  # of a word of the law itself, of all of them, and laws that have it
-_FEW_LAWS = 6  # that are about one thing
+_FEWEST, PLAIN = 2, 3  # words of a text for a law: that may be it, that is told beside an error
+_NOTE, _SENTENCE = 1200, 320  # characters of a short text, of a sentence that is `normal` (twice as long)
+_CLEAR, _SHARE = 1.5, 0.4  # of the next one's weight, of one that stands first; of the best one's, of another
 # the symptom of a text that tells none, of one in which something is refused
 _NONE, _REFUSED = "ask", "build"
 _REFUSES = re.compile(
@@ -46,18 +38,20 @@ _KINDS = {
     "slow": ("symptom.slow", "symptom.conflicts", "symptom.spills"),
     "build": ("symptom.compiler", "symptom.resources"),
 }
-_GPU = re.compile(r" (?:hopper|ampere|volta|turing|ada|[a-z]?[0-9]{2,4}|sm ?[0-9]+) ?$")
 _EVERYDAY = frozenset(words_of(
     "a c d p s v both only does example max bug state target error kernel with failed not 0 for file "
     "runtime assert call type tensor python size tile value memory function shared block work shape "
     "argument launch thread when k m n 4 8 first all if one same how why second more output local device "
     "element number load large small copy use wrong result test compile 16 32 64 128 sm each what stage "
     "expect must different cutlass cute gemm layout conv stride store matmul attention fix add after norm "
-    "synchronize version constexpr int warp per some CuTe|DSL CuTeDSL cutlass.cute cute.jit cute.kernel"
-))  # fmt: skip  # which say little of what a text is about
-_LITTLE = 0.3  # of another word's weight
-_NOUNS = Counter(word for law in LAWS for word in law.nouns)
-_DETAILS = Counter(word for law in LAWS for word in law.details)
+    "synchronize performance faster slower version constexpr int warp per some CuTe|DSL CuTeDSL cutlass.cute cute.jit cute.kernel"
+))  # fmt: skip  # which say nothing of what a text is about
+# How much a word of a law says: the fewer laws have it, the more.
+_RARE = {
+    word: math.log(len(LAWS) / count)
+    for word, count in Counter(chain.from_iterable({*law.nouns, *law.details} for law in LAWS)).items()
+    if word not in _EVERYDAY
+}
 
 # What a report says of its own cause or repair; a guess is told where nothing firmer stands.
 _CLAIM = re.compile(
@@ -67,9 +61,12 @@ _CLAIM = re.compile(
     r"|(?:if|when|after|once) (?:I|we) (?:\w+ )?(?:chang|remov|add|replac|insert|set|us|switch|disabl|revert|permut|adjust|comment|increas|reduc|decreas)\w*"
     r"|(?:remov|add|replac|insert|chang|disabl|switch|set|us|permut)ing\b[^.]{1,60}\b(?:help|fix|work|solve|make|give|resolve|avoid)s?)"
 )
-_NO_CLAIM = re.compile(
-    r"^(?://|#include|[\w.*&<>, ]+ = )|[;{}]$|(?i:\b(?:I|we) expect(?:ed)?\b)"
-)  # code, a hope
+_NO_CLAIM = re.compile(r"^(?://|#|\||[\w.*&<>, ]+ = )|[;{}]$|(?i:\b(?:I|we) expect(?:ed)?\b)")  # code, a hope
+# When it is right, which says what the fault depends on: "K-major A works", "one block: correct", "0/25".
+_RIGHT = re.compile(
+    r"(?i)(?:\b(?:is|are|was|were|works?|runs?|stays?|seems?) (?:\w+ )?(?:fine|correct|right|exact|ok|bit-identical)|(?<!to )\b(?:works?|pass(?:es)?|completes?)|\bnever (?:hangs|fails)|: (?:correct|right|fine|ok|pass)|\b0/[0-9]+)(?=\W*$|[,;:(])"
+)
+_HOPED = re.compile(r"(?i)\bnot\b|n't\b|\bshould\b|\bexpect\w*|\bnothing\b|\bmust\b|\bhow\b")
 _GUESS = re.compile(r"\b(?:I|[Ww]e) (?:think|guess|believe)\b")
 _SINCE = re.compile(r"(?i)\b(?:because|due to)\b")
 _FAULT = re.compile(
@@ -84,10 +81,11 @@ _MOST_CLAIMS = 2
 
 
 def claims(text: str) -> tuple[str, ...]:
-    """The sentences in which a report says what causes or repairs its fault."""
+    """The sentences in which a report says what causes or repairs its fault, or when there is none."""
     sentences = [" ".join(one.split()) for one in _SENTENCES.split(text[:_LONGEST])]
     sentences = [one for one in sentences if not one.endswith("?") and not _NO_CLAIM.search(one)]
     firm = [one for one in sentences if _CLAIM.search(one) or (_SINCE.search(one) and _FAULT.search(one))]
+    firm += [one for one in sentences if one not in firm and _RIGHT.search(one) and not _HOPED.search(one)]
     found = firm[:_MOST_CLAIMS] or [one for one in sentences if _GUESS.search(one)][:1]
     return tuple(one if len(one) <= _LONG else f"{one[:_LONG].rpartition(' ')[0]} ..." for one in found)
 
@@ -99,16 +97,23 @@ def kind(entry: Known | None, text: str = "") -> str:
 
 
 class Told(NamedTuple):
-    """What a text says of its cause itself, with what its code decides; and the laws that it calls for, the likeliest first.
+    """What a text says of its cause itself, what its code decides, and the laws that it may be about, the likeliest first.
 
-    `leads` says that the first fits well enough to be told before all else, `order` that it is the law of two accesses that the
-    text names.
+    `leads` says that the words of the text fit the first far better than the next, or that it is of two accesses that the text names.
     """
 
-    own: tuple[str, ...] = ()
-    laws: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+    laws: tuple[Law | orders.Order, ...] = ()
     leads: bool = False
-    order: bool = False
+
+
+class Fit(NamedTuple):
+    """A law that a text may be about, how much its words say, and how many they are."""
+
+    law: Law
+    weight: float
+    words: int
 
 
 def told(text: str, entry: Known | None = None, *, lawless: bool = False) -> Told:
@@ -117,132 +122,65 @@ def told(text: str, entry: Known | None = None, *, lawless: bool = False) -> Tol
     Of two accesses that the text names it is the law of their order, where the symptom may follow from it, or what a slot that
     is not free decides. No law is told of an entry that is `lawless`.
     """
-    own = (*(f"the text itself says: {one}" for one in claims(text)), *snippets.facts(text))
+    own = Told(claims(text), snippets.facts(text))
     if lawless or (entry and entry.level == ELSEWHERE):
-        return Told(own)
+        return own
     symptom = kind(entry, text)
     order = orders.told(text) if entry and symptom != "slow" else None
     if symptom == "hang" and order and order.first not in _LEFT_WAITING:
         order = None  # what a slot holds decides who comes to the next barrier
-    alone = order and symptom != "hang" and not _OF_LAYOUT.search(text)
-    weighed = [] if alone else _found(text, symptom)
-    found: list[Law | orders.Order] = [law for law, _ in weighed]
-    first, second = (*(fit for _, fit in weighed), 0.0, 0.0)[:2]
-    leads = bool(weighed) and (symptom == _NONE or first >= max(_LEADS, _CLEAR * second))
+    if order and symptom != "hang" and not _OF_LAYOUT.search(text):
+        return own._replace(laws=(order,), leads=True)
+    found = fits(text, symptom)
+    laws: list[Law | orders.Order] = [one.law for one in found if not order or one.law.says != order.says]
     if order:
-        found = [one for one in found if str(one) != str(order)]
-        at = int(symptom == "hang" and leads)  # behind a law that the words name
-        found = [*found[:at], order, *found[at:]][:MOST]
-    return Told(
-        own, tuple(map(str, found)), leads and found[0] is not order, bool(order and symptom != "hang")
-    )
-
-
-class Said(NamedTuple):
-    """The words of a text, `normal`: all, those of its own cause, those of its first line; and each by itself, without its ending."""
-
-    words: str
-    claimed: str
-    titled: str
-    each: frozenset[str]
-
-
-def _said(text: str) -> Said:
-    plain = _DENIED.sub(" ", _FILES.sub(" ", text[:_LONGEST]))
-    lines = [one for one in plain.splitlines() if one.strip()]
-    words = normal(plain)
-    return Said(
-        words,
-        normal(_DENIED.sub(" ", " ".join(claims(text)))),
-        normal(lines[0]) if len(lines) > 1 else "",
-        frozenset(map(_stem, words.split())),
-    )
+        laws.insert(int(symptom == "hang"), order)
+    return own._replace(laws=tuple(laws[:MOST]), leads=bool(order) or is_clear(found))
 
 
 def beside(text: str, entry: Known) -> Told:
     """What a short text with a printed error says beside it: what its code decides, and the law of its other words, if they are plain."""
     if len(text) > _NOTE:
         return Told()
-    return Told(snippets.facts(text), tuple(map(str, find(text, kind(entry, text), _PLAIN)[:1])))
+    found = fits(text, kind(entry, text), PLAIN)
+    return Told((), snippets.facts(text), tuple(one.law for one in found[: is_clear(found)]))
 
 
-def find(text: str, symptom: str, fewest: float = _FEWEST) -> list[Law]:
-    """The laws that a text calls for, the likeliest first; none where its words fit none well enough."""
-    return [law for law, _ in _found(text, symptom, fewest)]
+def fits(text: str, symptom: str, fewest: int = 0) -> list[Fit]:
+    """The laws that a text with this symptom may be about, of each as many words as `fewest`; the likeliest first."""
+    words = normal(_DENIED.sub(" ", _FILES.sub(" ", text[:_LONGEST])))
+    may_be = (
+        law for law in LAWS if symptom in (*law.fails, _NONE) or (symptom == _REFUSED and _NONE in law.fails)
+    )
+    found = (fit for law in may_be if (fit := _fit(law, words)) and fit.words >= fewest)
+    every = sorted(found, key=lambda one: -one.weight)[:MOST]
+    return [one for one in every if one.weight >= _SHARE * every[0].weight]
 
 
-def own(law: Law) -> list[str]:
-    """What a law is about that few others are."""
-    return [noun for noun in law.nouns if _NOUNS[noun] <= _FEW_LAWS and noun not in _EVERYDAY]
+def is_clear(found: list[Fit]) -> bool:
+    """Whether the first of these laws has far more of the text's words than the next."""
+    return bool(found) and (len(found) == 1 or found[0].weight >= _CLEAR * found[1].weight)
 
 
-def _found(text: str, symptom: str, fewest: float = _FEWEST) -> list[tuple[Law, float]]:
-    """The laws that a text calls for, each with its weight.
+def _fit(law: Law, words: str) -> Fit | None:
+    """How a law fits the words of a text: one that it is about, and a detail, another that no other law is about, or more.
 
-    A text without details of any law, but with what one is about, calls for that one.
+    What stands at one place counts once: "swizzle", however many of the law's words begin it.
     """
-    said = _said(text)
-    detailed: dict[Law, float] = {}
-    named: dict[Law, float] = {}
-    for law in LAWS:
-        nouns, details = _weights(law, said)
-        if nouns and _apart(law, said.words) >= _FEWEST_WORDS:
-            fit = (nouns + details) * _times(law, symptom)
-            own = [
-                one for one in law.nouns if _NOUNS[one] == 1 and one not in _EVERYDAY and one in said.words
-            ]
-            of_gpus = all(map(_GPU.search, law.nouns))  # which any text may name
-            if details >= _DETAILED or (
-                len(own) >= _FEWEST_WORDS and not of_gpus
-            ):  # which no other law is about
-                detailed[law] = fit
-            if nouns >= _NAMED and not of_gpus:
-                named[law] = fit
-    return _best(detailed, fewest) or _best(named, fewest)
+    nouns, details = (_places(of, words) for of in (law.nouns, law.details))
+    each = {**details, **nouns}
+    own = any(word in words for word in law.nouns if _NOUNS[word] == 1 and word in _RARE)
+    evident = len(each) > _FEWEST or (len(each) == _FEWEST and (own or details.keys() - nouns.keys()))
+    named = any(word in words for word in law.nouns)
+    return Fit(law, sum(each.values()), len(each)) if named and evident and any(each.values()) else None
 
 
-def _best(fits: dict[Law, float], fewest: float) -> list[tuple[Law, float]]:
-    """The laws that fit best, if well enough, each with its weight, the likeliest first."""
-    least = max(fewest, _SHARE * max(fits.values(), default=0.0))
-    return [(law, fit) for law, fit in sorted(fits.items(), key=lambda one: -one[1])[:MOST] if fit >= least]
+def _places(of: tuple[str, ...], words: str) -> dict[int, float]:
+    """At which words of a text these stand, each with what it says; everyday words count in a single sentence alone."""
+    counts = of if len(words) < _SENTENCE else (one for one in of if one in _RARE)
+    return dict(
+        sorted((words.count(" ", 0, words.find(one)), _RARE.get(one, 0.0)) for one in counts if one in words)
+    )
 
 
-def _times(law: Law, symptom: str) -> float:
-    """What the symptom adds to a law that explains it, and takes from one that explains others."""
-    asked = symptom == _NONE or (symptom == _REFUSED and _NONE in law.fails)
-    return _EXPLAINS if symptom in law.fails and symptom != _NONE else 1.0 if asked else _OTHER
-
-
-def _apart(law: Law, words: str) -> int:
-    """How many words of a text speak for a law: "swizzle" is one, however many of the law's words begin it."""
-    told = [one for one in (*law.nouns, *law.details) if one in words]
-    if all(one in _EVERYDAY for one in told):
-        return 0
-    return len({words.count(" ", 0, words.find(one)) for one in told})
-
-
-def _weights(law: Law, said: Said) -> tuple[float, float]:
-    """How much a text's words speak for a law: those of what it is about; its details, and rare words of its own sentence."""
-    nouns = sum(_told(_NOUNS, word, said) for word in law.nouns if word in said.words)
-    details = sum(_told(_DETAILS, word, said) for word in law.details if word in said.words)
-    own = sum(_SAYS / _OWN_IN[word] ** 0.5 for word in _OWN[law] & said.each)
-    return min(nouns, _MOST_NOUNS), details + min(own, _MOST_SAYS)
-
-
-def _told(of: Counter[str], word: str, said: Said) -> float:
-    """What one word of a text weighs: the less, the more laws have it, and the more where the report's own cause has it."""
-    often = _LITTLE if word in _EVERYDAY else 1.0
-    stands = _CLAIMED if word in said.claimed else _TITLED if word in said.titled else 1
-    return often * stands / of[word] ** 0.5
-
-
-def _stem(word: str) -> str:
-    return _ENDING.sub("", word) if len(word) > _SHORTEST_STEM else word
-
-
-_ENDING, _SHORTEST_STEM = re.compile(r"(?:ing|ed|es|s)$"), 5
-_EVERY = {
-    law: frozenset(_stem(word) for word in normal(law.says).split() if len(word) > SHORT) for law in LAWS
-}
-_OWN_IN = Counter(chain.from_iterable(_EVERY.values()))
-_OWN = {law: frozenset(word for word in words if _OWN_IN[word] <= _RARE) for law, words in _EVERY.items()}
+_NOUNS = Counter(word for law in LAWS for word in law.nouns)

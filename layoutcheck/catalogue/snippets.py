@@ -51,6 +51,11 @@ _TYPE = re.compile(
 )
 
 
+_PART = re.compile(
+    r"\b[a-z]\w*\.(?:split\([^()\"']{0,60}\bdim ?= ?|(?:chunk|unbind)\([^()\"']{0,60}, ?(?:dim ?= ?)?)(?:-1|[1-9])\)"
+)  # along other than the first mode
+
+
 class Code(NamedTuple):
     """`layouts` by name, "" for those without; `bits` of one instruction and of one element, and the threads of a block, 0 where the text does not tell."""
 
@@ -64,8 +69,25 @@ def facts(text: str) -> tuple[str, ...]:
     """What the numbers of the code in a text decide; none where it has no code with numbers."""
     code = text[:_LONGEST]
     read = Code(_layouts(code), _instruction(code), _element(code), _threads(code))
-    told = (_results(code, read), _copies(code, read), _swizzles(code, read), _traits(read), _barriers(code))
+    told = (
+        _results(code, read),
+        _copies(code, read),
+        _swizzles(code, read),
+        _traits(read),
+        _barriers(code),
+        _views(code),
+    )
     return tuple(one for every in told for one in every)[:_MOST] or tuple(_made(read))
+
+
+def _views(code: str) -> list[str]:
+    """That the parts of a tensor which the code cuts are views, with its pitch."""
+    found = _PART.search(code)
+    if found is None:
+        return []
+    return [
+        f"`{found[0]}` gives views: each row keeps the pitch of the whole tensor, so that they are not packed; a kernel that takes no strides, or packed ones, reads other rows: hand it .stride(), or .contiguous() first"
+    ]
 
 
 def results(text: str) -> list[str]:

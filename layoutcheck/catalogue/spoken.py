@@ -20,7 +20,8 @@ from layoutcheck.catalogue import (
     whose,
 )
 from layoutcheck.catalogue.answering import Answer
-from layoutcheck.catalogue.meanings import named
+from layoutcheck.catalogue.law import Law
+from layoutcheck.catalogue.orders import Order
 from layoutcheck.catalogue.rows import SENTENCES
 
 _ADVICE = 222  # characters: three lines
@@ -32,7 +33,6 @@ _FEWEST = 4  # words
 _AFTER = re.compile(r";(?= [A-Z`])")  # where what stood between is left out
 OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
 _BY_TMA = tables.called("cuda.misaligned-tma")
-_SHOWN = named("shown")  # by what of a symptom one sees which law is broken
 
 
 def is_open(answer: Answer) -> bool:
@@ -69,23 +69,36 @@ def worked_out(folded: str) -> tuple[str, ...]:
 
 
 def led(answer: Answer, told: laws.Told, folded: str) -> Answer:
-    """The answer, of a text with these laws, that leads with the first of them, unless numbers or its entry name a cause."""
-    entry = answer.entry
+    """The answer, of a text with these laws, which says what the text tells of its cause itself, and what may be it.
+
+    The likeliest law stands before what the entry may have for causes, unless numbers or the entry name one.
+    """
+    entry, first = answer.entry, next(iter(told.laws), None)
     general = whose.without_cute(entry, entry.cause.partition("{")[0].strip(), folded)
-    leads = told.order or (told.leads and _is_led(answer) and not numbers(folded))
-    ruled = bool(told.laws) and leads and general in answer.cause
-    if not ruled:
-        return replace(answer, facts=(*answer.facts, *told.own, *told.laws))
-    first, *others = told.laws
-    before, _, _ = answer.cause.partition(general)
-    cause = f"{before}{first} {_unsaid(laws.kind(entry, folded))}".rstrip()
-    facts = (*answer.facts, *told.own, *others)
-    return replace(answer, cause=cause, facts=facts, remedy=_short(answer.remedy))
+    if not _is_led(answer) or general not in answer.cause:
+        claims = (f"the text itself says: {one}" for one in told.claims)
+        return replace(answer, facts=(*answer.facts, *claims, *told.code, *map(may_be, told.laws)))
+    said = "; ".join(f"'{one.rstrip('.')}'" for one in told.claims)
+    opened = f"The text itself says: {said}." if said else SENTENCES["OPEN"]
+    before, _, behind = answer.cause.partition(general)
+    if first and told.leads and not numbers(folded):
+        cause, remedy = f"{opened} By its words it may be this: {first}{_tells(first)}", _short(answer.remedy)
+        facts = (*told.code, *map(may_be, told.laws[1:]))
+    else:
+        unsaid = general.startswith(SENTENCES["OPEN"])
+        short = f"{opened} What it may be by its words stands below." if first and unsaid else ""
+        cause = short or f"{opened} {general.removeprefix(SENTENCES['OPEN']).lstrip()}{behind}"
+        facts, remedy = (*told.code, *map(may_be, told.laws)), answer.remedy
+    return replace(answer, cause=f"{before}{cause}", facts=(*answer.facts, *facts), remedy=remedy)
 
 
-def _unsaid(kind: str) -> str:
-    """That the text does not show this law to be the broken one, and what would."""
-    return SENTENCES["UNSAID"].replace("THIS", _SHOWN[kind]) if kind in _SHOWN else ""
+def may_be(law: Law | Order) -> str:
+    """A law that a text may be about, and what one sees where it is."""
+    return f"may be: {law}{_tells(law)}"
+
+
+def _tells(law: Law | Order) -> str:
+    return f" It is this where {law.tells}." if law.tells else ""
 
 
 def _short(remedy: str) -> str:

@@ -29,6 +29,12 @@ _ERROR = re.compile(
 _OF_GPU = re.compile(
     r"(?i)cuda|\bgpus?\b|kernel|\bwarps?\b|\blanes?\b|smem|shared[- ]memory|\bcute|cutlass|::|\btma\b|u?tma\w+|mbar|tensor|__\w+|sanitizer|racecheck|memcheck|synccheck|initcheck|range_constexpr|const_expr|gemm|mma|\bsm_?[0-9]{2,3}|cp\.async|cp_?async|[ls][dt]matrix|tile|swizzl|layout|\bptxas|\bjit\b|\bfp[48]\b|\bbf16\b|\bcublas|head_?dim|attention|coalesc|predicat|(?:producer|consumer)_|vectori[sz]|nsight|\bncu\b|tcgen05|tmem\b|epilogue|\bcta\b|\bptx\b|cubin|hopper|blackwell|main ?loop|bank conf|_(?:divide|product|inverse|copy|maxnreg|fence)|copy_|setmax|quantiz"
 )
+_OF_MODELS = re.compile(
+    r"(?i)\btok(?:en)?s?(?:/s|(?: per |/)sec)|\bthroughput\b|\bTTFT\b|\bTPOT\b|\bserv(?:er|ing)\b|\bdecod(?:e|ing)\b|\bprefill\b|\bbatch size\b|\btraining\b|\binference\b"
+)
+_INSIDE = re.compile(
+    r"(?i)\bcop(?:y|ies)\b|layout|swizzl|smem|shared mem|\bbanks?\b|\bwarps?\b|\bregisters?\b|\btiles?\b|mma|\btma\b|cp\.async|occupan|\bncu\b|nsight|wavefront|coalesc|vectori|\bstages?\b|\bkernels?\b|\bgemm|\bT?FLOPS|GB/s|__\w+"
+)
 _PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Hh]ow|[Ww]hy)\b")
 _DOUBT = re.compile(
     r"(?i)(?:is (?:the|this|that|my) (?:\w+ )?(?:counter|count|metric|number|report|tool|profiler|ncu|sanitizer)|what(?:'s| is| am I| did I| went| could be| might be)?(?: \w+){0,4}|(?:some|any)thing(?: \w+)?|correct me if|am I|if I(?:'m| am)|maybe I(?:'m| am)) wrong\b"
@@ -165,6 +171,11 @@ def _of_edge(folded: str) -> Iterator[str]:
         )
 
 
+def is_of_whole_programs(folded: str) -> bool:
+    """Whether a text speaks of a model's or a server's speed, and of nothing inside a kernel."""
+    return _OF_MODELS.search(folded) is not None and _INSIDE.search(folded) is None
+
+
 def is_of_gpu(folded: str) -> bool:
     """Whether the text has a word of GPUs, kernels or their compilers."""
     return _OF_GPU.search(folded) is not None
@@ -239,7 +250,10 @@ def described(layout: Layout) -> str:
         return f"{along}; the rest is known at run time"
     count, shared = size(layout), [one for one in modes if one.stride == 0 and one.extent != 1]
     repeated = "; a stride of 0 repeats elements" if shared else ""
-    return f"{count} coordinates in {cosize(layout)} elements, {along}{repeated}"
+    gaps = "; it has gaps, and what takes it as packed reads other elements" * (
+        not shared and int(str(cosize(layout))) > int(str(count))
+    )
+    return f"{count} coordinates in {cosize(layout)} elements, {along}{repeated}{gaps}"
 
 
 def is_warned(folded: str, match: re.Match[str]) -> bool:

@@ -22,6 +22,7 @@ from layoutcheck.catalogue import (
     raised,
     reasons,
     refused,
+    results,
     spoken,
     steps,
     symptoms,
@@ -38,6 +39,10 @@ _PYTHON, _CUT = tables.called("elsewhere.python"), tables.called("elsewhere.cut-
 _NAMED, _FOREIGN = tables.called("elsewhere.named"), tables.called("elsewhere.other-program")
 _TABLE, _QUESTION = tables.called("clean.table"), tables.called("question")
 # as they tell a fault, without its error
+_DIFFERS = tables.called("results-differ")
+_COMPARES = re.compile(
+    r"\(?(?:actual|out\w*|result\w*|got) ?== ?(?:expected|ref\w*|golden|gold)\w*\)? is false|torch\.all\(.{1,80}\) is false"
+)
 _OF_PEOPLE = tables.called("symptom.wrong"), tables.called("symptom.hang")
 _QUOTED = re.compile(r"['\"`]([A-Z][^'\"`]{15,200})['\"`]")  # a message in a line of its reader
 _DEMANDS = re.compile(r"\b(?:must (?:be|have|not)|expect(?:s|ed)|should be)\b")
@@ -60,7 +65,7 @@ _OF_TEMPLATES = re.compile(
     r"\bSM(?:70|75|80|89|90|100|103|120)_\w+|\b(?!AssertionError)[A-Z][a-z]\w*(?:Layout|Shape|Stride|Tile|Atom|Copy|Mma|MNKL?)\w*|\b(?:Smem|Gmem|Element|Tile_|BLK_|CTA_|Sm[0-9]+)\w+|\b(?:[rsgt]mem|RF|register) resident\b|\bEVT\b|\b(?:MN|K)[- ]major inputs|\bPingpong kernel|\bCooperative kernels?|\bCpAsync main"
 )
 _STATED = "The message is all that the text says of the cause; it is none of CuTe's, CUDA's or their tools'."
-_NO_ERROR = "The text tells no error. Which types, sizes and GPUs the library has kernels for, and which it compiles at the first call, its own documentation lists."
+_NO_ERROR = "It states no error that is known here: its project answers what it supports and which options it has. A layout, copy or barrier is judged where it stands in numbers."
 UNNAMED = owners.Owner("no project", "the project whose file, command or process name stands before it")
 
 
@@ -92,7 +97,21 @@ def of_refusal(world: str, folded: str, place: str | None) -> Answer | None:
     traceback = frames.find(folded)
     if traceback is None:
         return None
+    if differ := _of_results(traceback, folded, place):
+        return differ
     return (_of_assertion if traceback.at else _of_traceback)(traceback, folded, place)
+
+
+def _of_results(found: frames.Frames, folded: str, place: str | None) -> Answer | None:
+    """The answer to a test's assertion that compares a result with what is expected; None for any other."""
+    if found.why != demands.DIFFERS.cause and not _COMPARES.fullmatch(found.said):
+        return None
+    answer = answering.of_parts(_DIFFERS, {}, found.said, folded, place)
+    where = demands.DIFFERS.cause.partition(". ")[2]  # what the places that differ tell
+    answer = replace(
+        answer, cause=f"{answer.cause} {where}", facts=(*results.rounding(folded), *answer.facts)
+    )
+    return spoken.led(answer, laws.told(folded, _DIFFERS), folded)
 
 
 def told(text: str) -> list[str]:
@@ -173,8 +192,9 @@ def of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     """The answer to a text in which no error is known: by the line that tells most, its symptom, its layouts."""
     where = origin.find(folded)
     symptom = symptoms.find(folded)
-    if symptom and symptom[0] is symptoms.SLOW and any(machines.targets(folded)):
-        symptom = None  # it is slow without an instruction that the target lacks
+    of_others = any(machines.targets(folded)) or symptoms.is_of_whole_programs(folded)
+    if symptom and symptom[0] is symptoms.SLOW and of_others:
+        symptom = None  # it is slow without an instruction that the target lacks, or no kernel is told of
     warns = symptom is not None and symptom[0] is symptoms.WARNING
     if part := None if warns else frames.cut(folded, evidence.stated(text)):
         return [_of_traceback(part, folded, place, _CUT)]
@@ -202,14 +222,14 @@ def of_words(text: str, folded: str, place: str | None) -> list[Answer]:
         parts = {**(owner or UNNAMED)._asdict(), "project": where.project or UNNAMED.project}
         parts |= {"kind": "an error", "said": said, "cause": meant.cause, "help": meant.helps}
         answer = answering.of_parts(_NAMED, parts, said, folded, place)
-        law = laws.find(text, laws.kind(None, text))[:1] if prose else []
-        return [replace(answer, facts=(*answer.facts, *map(str, law)))]
+        found = laws.fits(text, laws.kind(None, text), laws.PLAIN) if prose else []
+        return [replace(answer, facts=(*answer.facts, *(spoken.may_be(one.law) for one in found)))]
     if symptom:
         return [_of_prose(symptom, text, folded, place)]
     mild = prose and not said and owner is not None and owner.name not in owners.CALLED
     said = " ".join(folded.split()[:_MOST_WORDS]) if mild else said
     if said and owner:
-        kind, why = ("a note", _NO_ERROR) if mild else ("an error", _STATED)
+        kind, why = ("a text without an error", _NO_ERROR) if mild else ("an error", _STATED)
         parts = {"name": owner.name, "project": where.project, "kind": kind, "said": said, "cause": why}
         return [answering.of_parts(_NAMED, parts, said, folded, place)]
     if printed:

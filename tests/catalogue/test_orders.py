@@ -57,7 +57,7 @@ def test_no_pair(text: str) -> None:
 def test_a_pair_is_the_answers_cause_and_no_other_law_stands_beside_it() -> None:
     text = "cp.async by some threads, then __syncthreads(), then all threads read it. Sometimes values are wrong."
     (found,) = answers(text)
-    assert found.cause.startswith(f"{ORDERS['cp.async', 'reads']} ")
+    assert f"it may be this: {ORDERS['cp.async', 'reads']} " in found.cause
     assert found.facts == ()
     (swizzled,) = answers(f"{text} The tile is swizzled, and its reader takes another Swizzle.")
     assert swizzled.cause == found.cause and swizzled.facts != ()  # it may be another cause
@@ -71,7 +71,7 @@ def test_what_waits_or_is_slow_is_not_told_an_order_of_accesses() -> None:
 
 def test_a_slot_that_is_reused_too_early_may_leave_a_kernel_waiting() -> None:
     text = "the kernel hangs: arrive_barrier on the empty slot, then the TMA store reads from the allocation"
-    assert answers(text)[0].facts[0] == str(ORDERS["release", "TMA store"])
+    assert answers(text)[0].facts[0].startswith(f"may be: {ORDERS['release', 'TMA store']}")
 
 
 def test_a_warp_that_writes_an_address_is_no_illegal_access() -> None:

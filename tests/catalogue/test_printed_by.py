@@ -268,8 +268,8 @@ def test_a_message_about_multiples_is_no_message_about_types() -> None:
 
 def test_a_note_that_names_a_library_is_sent_to_it() -> None:
     (answer,) = answers("I found that flash_attn_cute has head_dim 128 on B200 and none of 64")
-    assert answer.title.startswith("a note that names FlashAttention")
-    assert "tells no error" in answer.cause and "Dao-AILab/flash-attention" in answer.remedy
+    assert answer.title.startswith("a text without an error that names FlashAttention")
+    assert "states no error" in answer.cause and "Dao-AILab/flash-attention" in answer.remedy
 
 
 def test_a_launch_failure_follows_from_the_kernels_own_assertion() -> None:

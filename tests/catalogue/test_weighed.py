@@ -214,7 +214,7 @@ def test_a_message_with_numbers_wins_over_the_bare_code() -> None:
 
 def test_a_numeric_check_is_a_difference_and_no_condition() -> None:
     text = "FAILED test_flash_attn.py::t - AssertionError: assert 0.0078125 <= ((2 * 0.0) + 3e-05)"
-    assert "differ by more than it allows" in answers(text)[0].cause
+    assert "rounds by more than the tolerance" in answers(text)[0].cause
 
 
 # Texts whose answer was judged wrong or too general once: what it has to say, and what it must not.

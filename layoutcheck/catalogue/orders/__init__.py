@@ -41,6 +41,7 @@ class Order(NamedTuple):
     says: str
     source: str
     reuse: bool
+    tells: str = "this wait, fence or barrier, put between the two, makes it right"
 
     def __str__(self) -> str:
         return f"{self.called(self.second)} ({self.source})"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from layoutcheck import algebra
 from layoutcheck.algebra import Layout, coalesce
 from layoutcheck.algebra.modes import leaves
-from layoutcheck.catalogue import snippets, spoken, symptoms, tiles
+from layoutcheck.catalogue import answering, snippets, spoken, symptoms, tiles
 from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.catalogue.questions import fragments
 from layoutcheck.catalogue.questions.asking import Asked
@@ -16,7 +17,9 @@ from layoutcheck.machine.best_swizzle import best_swizzle
 from layoutcheck.machine.tiles import in_elements, matrix_access
 
 DESCRIBED = " coordinates in "  # of a fact that only says what a layout is
-_MOST = 3
+_MOST, _LONGEST = 3, 300  # facts, characters of a function's documentation
+_WORD = re.compile(r"\b[a-z]\w+")
+_ALGEBRA = ("complement", "composition", "coalesce", "cosize")  # beside those with an underscore
 _PRINTED = re.compile(r"(?i)\b(?:print\w*|mean\w*|layout|read|shape|stride|understand|interpret|notation)\b")
 _TRIPLE = re.compile(
     r"\b(?:Swizzle|Sw|S) ?< ?(?P<bits>[0-9]) ?, ?(?P<base>[0-9]) ?, ?(?P<shift>[0-9]) ?>|(?i:swizzl\w*)[^.;]{0,60}?\b(?P<b>[0-9])(?:-|, ?| )(?P<m>[0-9])(?:-|,? and |, ?| )(?P<s>[0-9])\b|\b(?P<bb>[0-9])-(?P<mm>[0-9])-(?P<ss>[0-9]) (?i:swizzl)"
@@ -64,6 +67,18 @@ def layouts(subject: str) -> Iterator[str]:
             and "Iterator" not in subject[max(0, start - _BEFORE) : start]
         ):
             yield f"{text} has {_each(layout)}; as a function of one index it is {coalesce(layout)}: {symptoms.described(layout)}"
+
+
+def functions(subject: str) -> Iterator[str]:
+    """What each function of the layout algebra gives whose name a question has, with the example of its documentation."""
+    for name in dict.fromkeys(_WORD.findall(subject)):
+        known = name in _ALGEBRA or ("_" in name and name in algebra.__all__ and not name.startswith("make_"))
+        said, _, example = (getattr(algebra, name).__doc__ or "" if known else "").strip().partition(">>> ")
+        call, _, result = example.partition("\n")
+        if result.strip():
+            call = call.removeprefix("print(").removesuffix(")" * call.startswith("print("))
+            told = answering.shortened(" ".join(said.split()), _LONGEST)
+            yield f"{name}: {told} {call} = {result.strip().splitlines()[0]} (layoutcheck.{name})"
 
 
 def _each(layout: Layout) -> str:
