@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutcheck.patching.cases import repair_cases
 from layoutcheck.patching.conflicts import objection, wavefronts, ways
 from layoutcheck.patching.edit import apply
 from layoutcheck.patching.search import Search
@@ -15,10 +16,12 @@ from layoutcheck.patching.unbuilt import unbuilt
 from layoutcheck.patching.whole import unconflicted
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
+from layoutcheck.settings import Settings
 from layoutcheck.sources.shared_uses import LineUse, SharedReport, SharedUses
 from layoutcheck.sources.traced import ElementReport, Frame, Kernel, KernelFinding, KernelPlace, Trace
 from layoutcheck.tracing import Script, repaired
 from tests.patching.conflicted import CONFLICTED, allocated, program
+from tests.patching.faults import RED
 from tests.patching.simulated import block, compiled
 
 LINE = next(n for n, line in enumerate(CONFLICTED["rows"][0].split("\n"), 1) if "= tile[" in line)
@@ -222,3 +225,14 @@ def test_the_repair_is_an_experts_and_moves_the_same_bytes(
     phases = 2 if name == "doubles" else 1
     assert after.written == before.written and len(after.written) % 1024 == 0
     assert before.wavefronts > after.wavefronts == 8 * 8 * phases
+
+
+def test_a_registered_case_is_freed_of_bank_conflicts_too(tmp_path: Path) -> None:
+    """Its traces are asked for what reads find, as those of a script are."""
+    pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
+    case = "import layoutcheck\n\n\n@layoutcheck.case\ndef reduce():\n    return host, (tensor(), tensor())\n"
+    script = tmp_path / "kernel.py"
+    script.write_text(RED.replace("cute.compile(host, tensor(), tensor())\n", case))
+    [(path, done)] = repair_cases([str(script)], Settings(root=tmp_path, paths=(".",)))
+    assert path == str(script) and [one.verdict for one in done.repairs] == ["free of bank conflicts"]
+    assert "32 * 33" in script.read_text()
