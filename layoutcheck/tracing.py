@@ -19,7 +19,6 @@ from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.digits import many
 from layoutcheck.dsl.fake_cuda import has_gpu
-from layoutcheck.dsl.forks import Forks
 from layoutcheck.dsl.judges import Judges
 from layoutcheck.dsl.lowered import Lowered, read
 from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
@@ -110,11 +109,9 @@ def repaired(
         raise InputError(f"no fix is called '{by[:40]}'", expected=", ".join(fix_names()))
     check_script(script.path)
     looked = _looked(script, lowered, order, _ORDER_SECONDS)
-    with contextlib.ExitStack() as stack:
-        trace = stack.enter_context(looked.runs(script))
+    with looked.runs(script) as trace:
         began = time.time()
         found = _supported(trace(script.path, None, output=sys.stderr))
-        trace = partial(trace, forks=stack.enter_context(Forks(found)))
         if script.timeout_s is None:  # an edit may make a program that never ends
             trace = partial(trace, timeout_s=max(_EDITED_SECONDS, _EDITED_TIMES * (time.time() - began)))
         told = _say if sys.stderr.isatty() else None

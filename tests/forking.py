@@ -91,7 +91,7 @@ def traced_in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
     Processes that the test forks ask the same one.
     """
     _server()
-    monkeypatch.setattr("layoutcheck.dsl.trace._process", lambda *given: Forked(*given[:4]))
+    monkeypatch.setattr("layoutcheck.dsl.trace._process", Forked)
     names = {name: getattr(subprocess, name) for name in ("PIPE", "DEVNULL")}
     monkeypatch.setattr("layoutcheck.dsl.session.subprocess", SimpleNamespace(Popen=ForkedWorker, **names))
 
@@ -123,7 +123,7 @@ class Here(Executor):
 @pytest.fixture
 def run_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """`layoutcheck ci` starts no process but its programs, and these are forks: for what it says of them."""
-    monkeypatch.setattr("layoutcheck.dsl.trace._process", lambda *given: Forked(*given[:4]))
+    monkeypatch.setattr("layoutcheck.dsl.trace._process", Forked)
     monkeypatch.setattr("layoutcheck.lint.runs.ProcessPoolExecutor", Here)
 
 

@@ -62,7 +62,6 @@ class Collector:
         self.copies: list[TracedCopy] = []
         self.last = ""
         self._imported: set[str] = set()
-        self._environment: set[str] = set()
         self.sessions: dict[int, bool] = {}  # of pytest, by process: whether it is done
         self.sharing: dict[int, int] = {}  # how many tests there are, by process that takes some of them
         self._held: list[dict[str, Any]] = []  # of tests that are shared, to be taken in their order
@@ -226,7 +225,6 @@ class Collector:
             tuple(order for _, order in sorted(self._orders.items(), key=itemgetter(0))),
             tuple(sorted(self._imported)), tuple(self._elements),
             tuple(self._operands), tuple(sorted(self.outcomes.skipped.items())),
-            tuple(sorted(self._environment)),
         )  # fmt: skip
 
     def _take(self, event: dict[str, Any], again: bool = False) -> None:
@@ -254,8 +252,6 @@ class Collector:
             self.outcomes.skip(event["tests"], event["reason"])
         elif kind == "left":
             self.outcomes.leave(event)
-        elif kind == "environment":
-            self._environment.update(event["names"])
         elif kind == "imported":
             self._imported.update(event["files"])
         elif kind == "loaded":

@@ -15,7 +15,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -68,12 +68,10 @@ def has_gpu() -> bool:
     return any(Path("/dev").glob("nvidia[0-9]*"))
 
 
-@cache
 def install(arch: str | None, tell: Tell) -> None:
-    """Pretend, once, as soon as the modules concerned are imported.
+    """Pretend, as soon as the modules concerned are imported; `tell` hears what was left out of benchmarks.
 
-    `tell` hears what was left out of benchmarks. Where there is a GPU only what asks
-    it about a compiled kernel: nothing is compiled.
+    Where there is a GPU only what asks it about a compiled kernel: nothing is compiled.
     """
     when_imported("cutlass.utils.hardware_info", _clusters)
     if has_gpu():

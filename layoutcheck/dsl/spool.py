@@ -20,7 +20,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
@@ -36,7 +36,6 @@ from layoutcheck.dsl.endings import (
     watch_threads,
 )
 from layoutcheck.dsl.failed_tests import caught, failed_builds, watch_session, watch_tests
-from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.loaded import Loaded
 from layoutcheck.dsl.observe import INTERNAL, Built, Event, NotLaunched, Unbuilt, watch
 from layoutcheck.dsl.passed_over import Passed, pass_over
@@ -57,9 +56,7 @@ _MOST_BYTES = 1 << 30  # of an event
 _PR_SET_PDEATHSIG = 1
 _MARK = "layoutcheck_build"  # an attribute of an exception
 _RAISE = opcode.opmap["RAISE_VARARGS"]  # of `raise` and of `assert`
-HEAVY = ("torch", "cutlass")  # what takes long to import
 _count = itertools.count()
-_into = list[str]()  # the folder
 _named = set[str]()  # imported files that were written
 _watching = contextlib.ExitStack()  # never left: the trace ends with the process
 
@@ -94,8 +91,9 @@ def begin() -> None:
     first = os.getppid() == options.get("parent")
 
     own = [Path(each) for each in options.get("below", ())]
-    _into[:] = [folder]
-    _leave_network(options, first)
+    note = partial(_note, folder)
+    tell = cache(note)
+    _leave_network(options, first, tell)
     if first:
         end_with_parent()
     if not options.get("launch", True):
@@ -115,9 +113,6 @@ def begin() -> None:
     pass_on((FOLDER, OPTIONS, _ABOVE), str(Path(__file__).parent / "site"))
     _watch_tests(folder, options.get("spread", False), first, own)
     stop = not options.get("launch", True)
-    given = dict(os.environ)
-    for name in HEAVY if stop else ():
-        when_imported(name, lambda _: None, partial(_unchanged, folder, given))
     _watching.enter_context(watch(lambda event: _record(folder, event), stop=stop))
     write(
         folder,
@@ -125,29 +120,15 @@ def begin() -> None:
     )
 
 
-@contextlib.contextmanager
-def _unchanged(folder: str, given: dict[str, str]) -> Iterator[None]:
-    """Around an import: leave the names of variables that the program has changed since they were `given`."""
-    now = dict(os.environ)
-    changed = sorted({name for name, _ in given.items() ^ now.items()})
-    if changed:
-        write(folder, {"kind": "environment", "names": changed})
-    yield
-    given.clear()
-    given.update(os.environ)
-
-
-@cache
-def tell(message: str) -> None:
-    """Leave a note, each once."""
-    write(_into[0], {"kind": "note", "message": message})
+def _note(folder: str, message: str) -> None:
+    write(folder, {"kind": "note", "message": message})
 
 
 def _miss(folder: str, message: str, file: str, line: int) -> None:
     write(folder, {"kind": "missing", "message": message, "where": {"file": file, "line": line}})
 
 
-def _leave_network(options: dict[str, Any], first: bool) -> None:
+def _leave_network(options: dict[str, Any], first: bool, tell: Callable[[str], None]) -> None:
     """Leave the network that the program may not have; refuse sockets where a parent could not leave it."""
     if first and not options.get("network", True):
         from layoutcheck.dsl import network
@@ -184,7 +165,7 @@ def _watch_tests(folder: str, whole: bool, first: bool, own: Sequence[Path]) -> 
         sys.path += [str(Path.cwd()), *map(str, own), *(each for one in own for each in sources(one))]
     if first:
         choice = "run with the default or first choice of each argument"
-        give_choices(lambda given: tell(f"{choice}: {' '.join([sys.argv[0], *given])}"))
+        give_choices(lambda given: _note(folder, f"{choice}: {' '.join([sys.argv[0], *given])}"))
 
 
 def _test(folder: str, test: str, error: BaseException, launches: int, went_on: bool = False) -> None:
@@ -294,14 +275,9 @@ def _hear_of_a_signal(folder: str) -> None:
     """Leave the Python stack where a compiler's signal ends this process; `died_at` reads it."""
     stack = os.open(_stack(folder, os.getpid()), os.O_WRONLY | os.O_CREAT)  # a file would warn at the end
     faulthandler.enable(stack, all_threads=False)
-    os.register_at_fork(after_in_child=partial(take_part, folder))  # it is watched, too
+    os.register_at_fork(after_in_child=lambda: _append(_stack(folder, os.getpid()), ""))  # it is watched, too
     sys.addaudithook(lambda event, _: event == "os.exec" and _stack(folder, os.getpid()).unlink(True))
     watch_killed(lambda pid: watched(folder, pid), lambda pid: _append(_stack(folder, pid), "SIGKILL"))
-
-
-def take_part(folder: str) -> None:
-    """Have this process count as one of a run."""
-    _append(_stack(folder, os.getpid()), "")
 
 
 def _append(path: Path, text: str) -> None:

@@ -24,7 +24,6 @@ from typing import IO, Any
 from layoutcheck.digits import many
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector, Observe
-from layoutcheck.dsl.forks import Forks
 from layoutcheck.dsl.helpers import Helpers
 from layoutcheck.dsl.judges import Judges, Spare
 from layoutcheck.dsl.left import Unwatched, end_left, wait_for_left
@@ -74,7 +73,7 @@ class Script:
     none. With `spread` pytest runs different tests first (`spread.py`), and more processes of it take tests,
     each on one of the `spare` processors, where that is worth a start, or where tests of `least` seconds are
     left (`helpers.py`). `file` is the program's own, where `args` name a module: it says which project below
-    `cwd` the program is of. `forks` may start it, where its first run gave them.
+    `cwd` the program is of.
     """
 
     path: str
@@ -93,7 +92,6 @@ class Script:
     spare: Spare | None = None
     least: float | None = None
     file: str | None = None
-    forks: Forks | None = None
 
     def below(self) -> list[str]:
         """The folder, below `cwd`, of the project that the program is of, if there is one."""
@@ -215,7 +213,7 @@ def _run(command: list[str], script: Script) -> Trace:
             env.setdefault("PYTHONHASHSEED", "0")  # sets have one order in all of its processes
 
         def start(**more: str) -> subprocess.Popen[Any]:
-            return _process(command, script.output, {**env, **more}, script.cwd, script.forks)
+            return _process(command, script.output, {**env, **more}, script.cwd)
 
         process = start()
         helpers = Helpers(process, start, script.spare, taken, script.least)
@@ -293,14 +291,9 @@ def _late(
 
 
 def _process(
-    command: list[str],
-    output: IO[Any] | int | None,
-    env: dict[str, str],
-    cwd: str | None,
-    forks: Forks | None,
+    command: list[str], output: IO[Any] | int | None, env: dict[str, str], cwd: str | None
 ) -> subprocess.Popen[Any]:
-    fork = None if forks is None else forks.process(command, output, env, cwd)
-    return fork or subprocess.Popen(
+    return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=output,

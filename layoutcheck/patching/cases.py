@@ -5,14 +5,12 @@ A case that is registered with `expect` is meant to be as it is, and stays.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 
-from layoutcheck.dsl.forks import Forks
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import Script, trace_callable
 from layoutcheck.lint import cases, files
@@ -49,26 +47,17 @@ def _of_file(path: str, found: Sequence[cases.RegisteredCase], settings: Setting
     project, root = project_of(main), settings.root.resolve()
     inside = root.relative_to(project) if root.is_relative_to(project) else Path()
 
-    made = partial(Lowering, copies=settings.lowered, products=check_products)
-    with contextlib.ExitStack() as stack:
-        lowering = stack.enter_context(made())
-
-        def retrace(script: str, cwd: str | None, *, forks: Forks | None = None, uses: bool = False) -> Trace:
-            nonlocal lowering
-            if lowering.problem:  # an edit ended it: the next has another
-                lowering = stack.enter_context(made())
-            check = check_with_uses if uses else check_module
-            lowering.order = partial(check, seconds=settings.order_seconds) if settings.order else None
-            del cwd  # a case runs in its project's root, wherever lint is called from
-            there = Path(script).resolve().parents[len(main.relative_to(project).parts) - 1]
+    def retrace(script: str, cwd: str | None, *, uses: bool = False) -> Trace:
+        del cwd  # a case runs in its project's root, wherever lint is called from
+        there = Path(script).resolve().parents[len(main.relative_to(project).parts) - 1]
+        check = partial(check_with_uses if uses else check_module, seconds=settings.order_seconds)
+        with Lowering(
+            copies=settings.lowered, order=check if settings.order else None, products=check_products
+        ) as lowering:
             used = lowering if settings.lowered or settings.order else None
-            file = Script(
-                script, timeout_s=settings.timeout, cwd=str(there / inside), lowering=used, forks=forks
-            )
+            file = Script(script, timeout_s=settings.timeout, cwd=str(there / inside), lowering=used)
             runs = [trace_callable(replace(file, arch=case.arch), case.function) for case in found]
-            return reduce(Trace.merged, runs)
+        return reduce(Trace.merged, runs)
 
-        began = time.time()
-        first = retrace(str(main), None)
-        forks = stack.enter_context(Forks(first))
-        return repair(path, first, partial(retrace, forks=forks), since=began)
+    began = time.time()
+    return repair(path, retrace(str(main), None), retrace, since=began)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -63,9 +61,6 @@ class Attempt:
     why: str
 
 
-_folder = partial(tempfile.TemporaryDirectory, prefix="layoutcheck-", ignore_cleanup_errors=True)
-
-
 @dataclass(frozen=True)
 class Search:
     """A project whose script is traced with other texts, until `deadline` (of `time.monotonic`)."""
@@ -77,7 +72,6 @@ class Search:
     confirm: Confirm | None
     locked: Mapping[str, str] = field(default_factory=dict)  # files that are not edited, and why
     deadline: float = math.inf
-    folder: tempfile.TemporaryDirectory[str] = field(default_factory=_folder)  # of what is traced
 
     def best(
         self, state: State, target: tuple[Distinct, Report], texts: dict[str, str], most: int = MOST_PROVEN
@@ -243,17 +237,15 @@ class Search:
         return Proven(edited, made, by.edits), ""
 
     def trace(self, texts: dict[str, str]) -> Trace:
-        """The project traced with other texts, each time at the same place, where forks can run it."""
-        there = Path(self.folder.name).resolve() / "project"
-        try:
+        """The project traced with other texts."""
+        with tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True) as folder:
+            there = Path(folder).resolve() / "project"
             overlaid(self.project, texts, there)
             cwd = Path.cwd()
             inside = there / cwd.relative_to(self.project) if cwd.is_relative_to(self.project) else None
             script = there / self.main.relative_to(self.project)
             found = self.retrace(str(script), None if inside is None else str(inside))
             return located(found, str(there), str(self.project))
-        finally:
-            shutil.rmtree(there, ignore_errors=True)
 
 
 def _cheapest(proven: Sequence[Proven]) -> Proven:

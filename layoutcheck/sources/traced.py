@@ -343,7 +343,7 @@ class Trace:
 
     `imported` are the files of the modules that its processes imported, and what else they read that a run
     hangs on (`dsl/reads.py`). `skipped` are tests that did not run, "" a whole file of them, each with the
-    reason. `environment` are variables that the program had set before it imported the DSL.
+    reason.
     """
 
     copies: tuple[TracedCopy, ...] = ()
@@ -356,7 +356,6 @@ class Trace:
     elements: tuple[ElementReport, ...] = ()
     operands: tuple[OperandReport, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
-    environment: tuple[str, ...] = ()
 
     @property
     def told(self) -> tuple[Told, ...]:

@@ -136,7 +136,7 @@ def run():
 @pytest.fixture
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is traced is a fork: where nothing is asked of its process."""
-    monkeypatch.setattr("layoutcheck.dsl.trace._process", lambda *given: Forked(*given[:4]))
+    monkeypatch.setattr("layoutcheck.dsl.trace._process", Forked)
 
 
 @pytest.fixture(scope="module")

@@ -252,7 +252,7 @@ def suite(folder: Path, body: str, process: Any = Forked) -> Trace:
     """A file of tests run as `ci` runs it, by a fork that has imported pytest."""
     (folder / "test_it.py").write_text(f"import os, pytest\n{body}\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("layoutcheck.dsl.trace._process", lambda *given: process(*given[:4]))
+        patch.setattr("layoutcheck.dsl.trace._process", process)
         return trace_script(
             "-m", ["pytest", "-q", "test_it.py"], launch=False, spread=True, cwd=str(folder),
             output=subprocess.DEVNULL,

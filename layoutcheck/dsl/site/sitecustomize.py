@@ -24,11 +24,6 @@ if "LAYOUTCHECK_SPOOL" in os.environ:
     sys.path.insert(0, _HOME)
     try:
         from layoutcheck.dsl.spool import begin
-
-        if "LAYOUTCHECK_FORKS" in os.environ:
-            from layoutcheck.dsl.forks import serve
-
-            serve()
     finally:
         sys.path.remove(_HOME)  # what is installed beside us must not stand before the script's own path
 
