@@ -135,7 +135,9 @@ def told(text: str, entry: Known | None = None, *, lawless: bool = False) -> Tol
     laws: list[Law | orders.Order] = [one.law for one in found if not order or one.law.says != order.says]
     if order:
         laws.insert(int(symptom == "hang"), order)
-    return own._replace(laws=tuple(laws[:MOST]), leads=bool(order) or is_clear(found))
+    return own._replace(
+        laws=tuple(laws[:MOST]), leads=bool(order) or (symptom != "fault" and is_clear(found))
+    )
 
 
 def beside(text: str, entry: Known) -> Told:
