@@ -53,7 +53,7 @@ def test_a_reported_text_gets_the_answer_that_was_judged_right(every: int) -> No
 def test_an_answer_that_many_texts_get_names_who_answers_and_what_is_asked() -> None:
     for report in SAYING:
         (answer, *_) = answers(report["text"])
-        said = " ".join((answer.title, answer.cause, answer.remedy))
+        said = " ".join((answer.title, answer.cause, answer.remedy, *answer.facts))
         assert all(part in said for part in report["says"]), said
 
 

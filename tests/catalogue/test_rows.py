@@ -19,7 +19,7 @@ FIELDS = {
     "meanings": {"words", "title", "cause", "helps"},
     "orders": {"words", "says", "source"},
     "owners.txt": {"project", "words"},
-    "laws.txt": {"nouns", "details", "fails", "says", "source", "order"},
+    "laws.txt": {"nouns", "details", "fails", "says", "source", "order", "tells"},
 }
 PATTERNS = {"pattern", "words", "where"}
 FILES = sorted(
