@@ -16,8 +16,6 @@ from layoutcheck.sources.mlir import Operation, Value
 _OWN = ("sreg.tid", "sreg.laneid", "sreg.warpid")
 LOADED = "what warps load says which of them take part"
 _MEETINGS = ("barrier-shared", "barrier-counts-differ")
-
-
 _CONDITIONS, _BOTH = ("scf.if", "scf.for", "scf.while", "scf.index_switch"), ("arith.andi", "arith.ori")
 
 

@@ -162,6 +162,7 @@ def tma(on: Tracker, op: Operation) -> Step:
     """TMA copies of tiles, in both directions."""
     values = on.machine.values
     load = op.name == TENSOR_LOAD
+    unknown = on.unknown_source if load else on.unknown_why
     kind = "tma_load" if load else "tma_store"
     sizes = integers(op.attributes.get("operandSegmentSizes", "")) or (1, 1, len(op.operands) - 2)
     shared, map_ = (0, 1) if load else (1, 0)
@@ -179,10 +180,7 @@ def tma(on: Tracker, op: Operation) -> Step:
     def run() -> None:
         facts = {"multicast": number(values[masks[0]]) if masks else None}
         to, map_at = (number(values[slot]) for slot in slots)
-        place, why = (
-            tuple(number(values[slot]) for slot in at),
-            other or (on.unknown_source if load else on.unknown_why)(*slots, *at),
-        )
+        place, why = tuple(number(values[slot]) for slot in at), other or unknown(*slots, *at)
         on.note(kind, op, to, second=map_at, numbers=place, facts=facts, lost=why)
 
     return run

@@ -115,18 +115,9 @@ class _Steps:
         pairs = np.concatenate([np.zeros((4, 0), np.int64), *tracker.pairs], 1)
         touched, opaque = frozenset(tracker.touched), bool(problem) or self.opaque
         return Followed(
-            watched,
-            tracker.deeds,
-            tracker.next,
-            met,
-            pairs,
-            taken,
-            problem,
-            touched,
-            opaque,
-            self.begun,
+            watched, tracker.deeds, tracker.next, met, pairs, taken, problem, touched, opaque, self.begun,
             tracker.rests,
-        )
+        )  # fmt: skip
 
 
 def _opaque(kernel: WatchedKernel) -> bool:

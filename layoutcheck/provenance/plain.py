@@ -12,7 +12,7 @@ import re
 from layoutcheck.dsl.lowered.arguments import OTHERS
 from layoutcheck.dsl.lowered.instructions import is_memory
 from layoutcheck.dsl.lowered.needed import CARRIERS, SOURCES, Needed
-from layoutcheck.dsl.lowered.types import GLOBAL, parse_type
+from layoutcheck.dsl.lowered.types import GLOBAL, SHARED, TENSOR, parse_type
 from layoutcheck.provenance.judged import Breach
 from layoutcheck.provenance.matrix import TENSOR_MEMORY, is_product
 from layoutcheck.provenance.products import Products
@@ -41,16 +41,15 @@ def unproven(breach: Breach, kernel: Operation, products: Products) -> str:
 def _computes(kernel: Operation, results: bool) -> bool:
     """Whether arithmetic, or a choice, may make what products take, or `results` that are stored."""
     every = list(kernel.walk())
-    roots = [(op, op.operands, []) for op in every if is_product(op) or (_stores(op, results))]
+    spaces = (SHARED, TENSOR, GLOBAL) if results else (SHARED, TENSOR)
+    roots = [(op, op.operands, []) for op in every if is_product(op) or _stores(op, spaces)]
     return any(map(_changes, Needed(kernel, roots).operations))
 
 
-def _stores(op: Operation, results: bool) -> bool:
-    """Whether an operation stores what a product may take, or a result."""
-    spaces = [
-        kind.space for kind in (parse_type(value.type) for value in op.operands) if kind.kind == "pointer"
-    ]
-    return is_memory(op) and not op.results and (results or GLOBAL not in spaces)
+def _stores(op: Operation, spaces: tuple[int, ...]) -> bool:
+    """Whether an operation stores to one of these, or copies from there."""
+    kinds = [parse_type(value.type) for value in op.operands if is_memory(op) and not op.results]
+    return any(kind.kind == "pointer" and kind.space in spaces for kind in kinds)
 
 
 def _changes(op: Operation) -> bool:

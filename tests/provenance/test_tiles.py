@@ -22,7 +22,7 @@ from tests.lowering import SharedLowering
 # k (0), B's part of it at the first block's (1). `again` takes half of k twice: 0 is a fault; right are 1 two
 # parts of numbers, by a statement for each, 2 other rows, 3 more turns than there are k; nothing is said of 4
 # A times one half, 5 the sums times one half, 6 the last tile again, times 0, 7 tiles that an integer counts;
-# 8 the same by a number, which is a fault.
+# 8 the same by a number, and 9 the first tile twice, and half of the sums, which are faults.
 KERNELS = """
 import cutlass
 from cutlass import BFloat16, Constexpr, Float32, Int32, const_expr, cute
@@ -152,8 +152,9 @@ def again(
     rb = mma.make_fragment_B(thr.partition_B(right[None, None, 0, 0]))
     acc = cute.make_rmem_tensor(mma.partition_shape_C((16, 8)), Float32)
     acc.fill(0.0)
-    for i in cutlass.range((tiles, tiles // 2, tiles // 2, 2 * tiles, *[tiles] * 5)[how], unroll=1):
-        k = (i % (tiles // 2), cutlass.min(i, tiles - 3), i // each, i // 2)[max(0, how - 5)]
+    for i in cutlass.range((tiles, tiles // 2, tiles // 2, 2 * tiles, *[tiles] * 6)[how], unroll=1):
+        own = cutlass.min(i, tiles - 3), i // each, i // 2, cutlass.max(i - 1, 0)
+        k = own[how - 6] if const_expr(how > 5) else i % (tiles // 2)
         cute.autovec_copy(thr.partition_B(right[None, None, 0, k]), rb)
         for row in cutlass.range_constexpr(2 if how == 2 else 1):
             cute.autovec_copy(thr.partition_A(left[None, None, m + 2 * row, k]), ra)
@@ -166,6 +167,10 @@ def again(
             cute.gemm(mma, acc, ra[None, None, 0], rb[None, None, 0], acc)
     if const_expr(how == 5):
         acc.store(acc.load() * 0.5)
+    if const_expr(how == 9):
+        half = cute.make_fragment_like(acc)
+        half.store(acc.load() * 0.5)
+        acc = half
     cute.autovec_copy(acc, thr.partition_C(cute.local_tile(c, (16, 8), (m, 0))))
 
 @cute.jit
@@ -205,7 +210,7 @@ for how, several in ((5, False), (6, False), (7, False), (8, False), (9, True)):
 compile(1, False, [cute.sym_int(divisibility=32) for _ in range(3)])
 for how in range(8):
     compile(how, None, (64, 16, 2))
-for kernel, how in ((windows, 0), (windows, 1), *((again, how) for how in range(9))):
+for kernel, how in ((windows, 0), (windows, 1), *((again, how) for how in range(10))):
     known = kernel is windows
     k, row = (128, 128) if known else (cute.sym_int(divisibility=64), cute.sym_int64(divisibility=8))
     a, b = (make_fake_tensor(BFloat16, (n, k), (row, 1), assumed_align=16) for n in (64, 8))
@@ -234,19 +239,7 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
     assert not traced.failures, traced.failures
     told = [[f"{x.code} {x.title}" for x in one.findings] for one in found]
     scans = [[], ["LC602 rows of A are added to sums of other rows"], [], TOLD[3], [], [], [], []]
-    along = [
-        [],
-        ["LC603 a product pairs different k of A and B"],
-        [TWICE],
-        [],
-        [],
-        [],
-        [],
-        [],
-        [],
-        [],
-        [TWICE],
-    ]
+    along = [[], ["LC603 a product pairs different k of A and B"], [TWICE], *[[]] * 7, [TWICE], [TWICE]]
     assert told == [*TOLD, *[[]] * 6, *scans, *along]
     assert [one.unchecked for one in found[:5]] == [()] * 5
     assert "set ACCUMULATE to False" in found[5].findings[0].message
@@ -259,10 +252,10 @@ def test_tiles_are_compared_with_one_another(tmp_path: Path) -> None:
         True,
     ]
     running = [RUNNING in "".join(one.unchecked) for one in found]
-    assert running == [False] * 12 + [True] + [False] * 18
+    assert running == [False] * 12 + [True] + [False] * 19
     meant = [[one.split(", where ")[1] for one in each.unchecked if ", where " in one] for each in found[26:]]
     weighed, given = (one.split(", where ")[1] for one in (WEIGHED, GIVEN))
-    assert meant == [[weighed], [weighed], [weighed], [given], []]
+    assert meant == [[weighed], [weighed], [weighed], [given], [], []]
     assert all(one.followed == one.products for one in found[15:])
     assert found[22].findings[0].evidence["twice"] == [0, 127]
     assert found[15].findings[0].evidence["over"] == [0, 8]
