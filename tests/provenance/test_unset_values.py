@@ -12,6 +12,7 @@ import pytest
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.arguments import Numbers
 from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of
+from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order.budget import Budget
@@ -83,7 +84,7 @@ STORED = {
 
 def _found(seen: Seen, name: str, number: int = 0, calls: tuple[Numbers, ...] = ()) -> list[Found]:
     (kernel,) = (op for one, op in seen.kernels.items() if f"_{name}_" in one and one.endswith(f"_{number}"))
-    return list(unset_values(kernel, seen.types, calls, Budget(20)).found)
+    return list(unset_values(Grid(kernel, seen.types), calls, Budget(20)).found)
 
 
 @needs_dsl
@@ -315,7 +316,7 @@ def test_a_kernel_that_fills_its_registers_is_not_evaluated_again() -> None:
     assert not Suspects(_kernel(FILL, LOAD, STORE)).readers
     assert not Suspects(_kernel(LOAD)).readers
     jump = ('"llvm.br"()[^next] : () -> ()', "^next:", '"cuda.return"() : () -> ()')
-    only_first = unset_values(_kernel(LOAD, STORE, *jump), {}, (), Budget(20))
+    only_first = unset_values(Grid(_kernel(LOAD, STORE, *jump), {}), (), Budget(20))
     assert only_first.found == () and only_first.left == (BRANCHES,)
 
 
