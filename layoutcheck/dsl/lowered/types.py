@@ -59,6 +59,11 @@ class Type:
         object.__setattr__(self, "size_bytes", size)
         object.__setattr__(self, "align_bytes", align)
 
+    @property
+    def element_bits(self) -> int:
+        """The width of a vector's element; of a scalar its own."""
+        return self.parts[0].bits if self.kind == "vector" else self.bits
+
     def offset(self, index: int) -> int:
         """Bytes from the start of a struct to part `index`, of an array or vector to element `index`."""
         if self.kind == "struct":

@@ -62,8 +62,7 @@ class Steps:
         """A step of two operands and one result, element by element: `function(x, y, bits of an element)`."""
         values, provenance = self.machine.values, self.machine.provenance
         a, b, out = self.slots[op.operands[0]], self.slots[op.operands[1]], self.slots[op.results[0]]
-        kind = parse_type(op.results[0].type)
-        bits = kind.parts[0].bits if kind.kind == "vector" else kind.bits
+        bits = parse_type(op.results[0].type).element_bits
 
         def run() -> None:
             x, y = values[a], values[b]

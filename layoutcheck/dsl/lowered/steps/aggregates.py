@@ -15,8 +15,7 @@ from layoutcheck.sources.mlir import Operation, integer, integers
 def _bitcast(steps: Steps, op: Operation) -> Step:
     """The same bytes as another type; of numbers, cut or joined, little end first."""
     source, target = parse_type(op.operands[0].type), parse_type(op.results[0].type)
-    before = source.parts[0].bits if source.kind == "vector" else source.bits
-    after = target.parts[0].bits if target.kind == "vector" else target.bits
+    before, after = source.element_bits, target.element_bits
     count = target.count if target.kind == "vector" else 1
 
     def convert(value: Value) -> Value:

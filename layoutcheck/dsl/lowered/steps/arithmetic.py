@@ -29,9 +29,7 @@ _PEER = re.compile(r'\A"mapa\.shared::cluster\.u32 \$0, \$1, \$2;"\Z')
 
 
 def _cast(steps: Steps, op: Operation) -> Step:
-    source, target = parse_type(op.operands[0].type), parse_type(op.results[0].type)
-    before = source.parts[0].bits if source.kind == "vector" else source.bits
-    after = target.parts[0].bits if target.kind == "vector" else target.bits
+    before, after = (parse_type(one.type).element_bits for one in (op.operands[0], op.results[0]))
     if op.name in ("arith.extui", "llvm.zext", "arith.index_castui"):
         if before < 64:
             return steps.unary(op, lambda v: _map(v, lambda n: wrap(unsigned(n, before), after)))
@@ -49,8 +47,7 @@ def _compare(steps: Steps, op: Operation) -> Step:
     predicate = integer(text)
     if predicate is None:
         predicate = next((i for name, i in _ICMP.items() if name in text), 0)
-    kind = parse_type(op.operands[0].type)
-    bits = kind.parts[0].bits if kind.kind == "vector" else kind.bits
+    bits = parse_type(op.operands[0].type).element_bits
     return steps.binary(op, lambda a, b, _: compare(predicate, a, b, bits))
 
 
