@@ -36,7 +36,7 @@ from layoutcheck.dsl.lowered.evaluate import (
 from layoutcheck.dsl.lowered.flow import Flow, Maker, Turns
 from layoutcheck.dsl.lowered.loops import ends_alike
 from layoutcheck.dsl.lowered.machine import Launch, Step
-from layoutcheck.dsl.lowered.needed import terminator
+from layoutcheck.dsl.lowered.needed import condition
 from layoutcheck.dsl.lowered.tensor_maps import tensor_maps
 from layoutcheck.order import accumulators, loads
 from layoutcheck.order.budget import Budget
@@ -177,10 +177,7 @@ class Program:
             step = maker(flow, op, fast)
             if not any(one in self.recorder.meanings for one in op.walk()):
                 return step
-            values = op.operands[: 3 if op.name == "scf.for" else 1]
-            if op.name == "scf.while":
-                values = terminator(op.regions[0].blocks[0]).operands[:1]
-            slots, machine, recorder = flow.slots_of(values), flow.machine, self.recorder
+            slots, machine, recorder = flow.slots_of(condition(op)), flow.machine, self.recorder
 
             def run() -> None:
                 step()

@@ -8,23 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutcheck.dsl.lowered.evaluate import KERNELS
-from layoutcheck.dsl.lowered.needed import SOURCES, Needed, terminator
+from layoutcheck.dsl.lowered.needed import BRANCHES, SOURCES, Needed, condition
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.watched import Watched
-from layoutcheck.sources.mlir import Operation, Value
+from layoutcheck.sources.mlir import Value
 
 _OWN = ("sreg.tid", "sreg.laneid", "sreg.warpid")
 LOADED = "what warps load says which of them take part"
 _MEETINGS = ("barrier-shared", "barrier-counts-differ")
-_CONDITIONS, _BOTH = ("scf.if", "scf.for", "scf.while", "scf.index_switch"), ("arith.andi", "arith.ori")
-
-
-class _Made(Needed):
-    """What values are made of, without what decides whether that is executed."""
-
-    def _keep(self, op: Operation | None) -> None:
-        if op is not None:
-            self.operations.add(op)
+_BOTH = ("arith.andi", "arith.ori")
 
 
 def by_roles(problem: Problem, blocks: Sequence[Watched]) -> bool:
@@ -38,13 +30,8 @@ def by_roles(problem: Problem, blocks: Sequence[Watched]) -> bool:
     if problem.kind not in _MEETINGS or not loaded:
         return False
     ops = {one.event.meaning.op for one in parties}
-    around = {op for one in ops if one is not None for op in one.around() if op.name in _CONDITIONS}
-    return any(_by_thread(value) for op in around for value in _condition(op))
-
-
-def _condition(op: Operation) -> list[Value]:
-    ends = terminator(op.regions[0].blocks[0]) if op.name == "scf.while" else op
-    return ends.operands[: 3 if op.name == "scf.for" else 1]
+    around = {op for one in ops if one is not None for op in one.around() if op.name in BRANCHES}
+    return any(_by_thread(value) for op in around for value in condition(op))
 
 
 def _by_thread(value: Value) -> bool:
@@ -54,6 +41,6 @@ def _by_thread(value: Value) -> bool:
         return False
     if made.name in _BOTH:
         return any(map(_by_thread, made.operands))
-    ops = _Made(made.outer(*KERNELS), [(made, [value], [])]).operations
+    ops = Needed(made.outer(*KERNELS), [(made, [value], [])], guards=False).operations
     loads = any(op.name in SOURCES for op in ops)
     return loads and any(own in op.name for op in ops for own in _OWN)

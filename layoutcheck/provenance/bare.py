@@ -24,7 +24,7 @@ from layoutcheck.dsl.lowered.evaluate import Launched, prepare, run_kernel
 from layoutcheck.dsl.lowered.flow import Flow, Maker, Turns
 from layoutcheck.dsl.lowered.instructions import makes_of_old
 from layoutcheck.dsl.lowered.machine import Launch, Step
-from layoutcheck.dsl.lowered.needed import NUMBER, terminator
+from layoutcheck.dsl.lowered.needed import NUMBER, condition
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, for_all, number
@@ -125,10 +125,7 @@ class Bare:
 
         def make(flow: Flow, op: Operation, fast: bool) -> Step:
             step = maker(flow, op, fast)
-            values = op.operands[: 3 if op.name == "scf.for" else 1]
-            if op.name == "scf.while":
-                values = terminator(op.regions[0].blocks[0]).operands[:1]
-            slots, machine = flow.slots_of(values), self.machine
+            slots, machine = flow.slots_of(condition(op)), self.machine
 
             def run() -> None:
                 notes, machine.notes, cut = machine.notes, set(), len(flow.cut)

@@ -26,6 +26,7 @@ CARRIERS = frozenset(
     )
 )  # fmt: skip
 SOURCES = frozenset(("llvm.load", "nvvm.ldmatrix"))
+BRANCHES = ("scf.if", "scf.for", "scf.while", "scf.index_switch")
 _READERS = ("llvm.load", ENCODED)  # what takes numbers out of registers in memory
 _TRANSPARENT = frozenset(
     ("llvm.getelementptr", "llvm.bitcast", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.inttoptr",
@@ -37,9 +38,17 @@ class Needed:
     """`levels` of values and the `operations` to evaluate; `wanted` decides which instructions matter."""
 
     def __init__(
-        self, kernel: Operation, roots: Iterable[tuple[Operation, list[Value], list[Value]]]
+        self,
+        kernel: Operation,
+        roots: Iterable[tuple[Operation, list[Value], list[Value]]],
+        *,
+        guards: bool = True,
     ) -> None:
-        """`roots`: instructions with the operands needed as numbers and those needed as data."""
+        """`roots`: instructions with the operands needed as numbers and those needed as data.
+
+        Without `guards` what decides whether an operation is executed is left out.
+        """
+        self._guards = guards
         self.levels: dict[Value, int] = {}
         self.operations: set[Operation] = set()
         self.arrays: set[Operation] = set()
@@ -75,11 +84,10 @@ class Needed:
     def _keep(self, op: Operation | None) -> None:
         while op is not None and op not in self.operations:
             self.operations.add(op)
-            if op.name in ("scf.for", "scf.if", "scf.index_switch"):
-                for value in op.operands[: 3 if op.name == "scf.for" else 1]:
-                    self._mark(value, NUMBER)
-            elif op.name == "scf.while":
-                self._mark(terminator(op.regions[0].blocks[0]).operands[0], NUMBER)
+            if not self._guards:
+                return
+            for value in condition(op) if op.name in BRANCHES else ():
+                self._mark(value, NUMBER)
             op = op.parent_operation
 
     def _trace(self, value: Value) -> None:
@@ -206,6 +214,13 @@ def _base(value: Value) -> tuple[Operation | bool | None, Value | None]:
 def terminator(block: Block) -> Operation:
     """The last operation of a block; one without operands where the block is empty."""
     return block.operations[-1] if block.operations else Operation("scf.yield")
+
+
+def condition(op: Operation) -> list[Value]:
+    """What says which region of a branch runs, or how often that of a loop does."""
+    if op.name == "scf.while":
+        return terminator(op.regions[0].blocks[0]).operands[:1]
+    return op.operands[: 3 if op.name == "scf.for" else 1]
 
 
 def inserted(extract: Operation) -> Value | None:
