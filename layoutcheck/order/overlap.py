@@ -11,8 +11,6 @@ meant. A tensor is a value of the traced module: a shifted index into one tensor
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
@@ -20,7 +18,7 @@ from layoutcheck.dsl.lowered import spaces
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Value, parse
-from layoutcheck.sources.traced_module import TracedModule
+from layoutcheck.sources.traced_module import TracedModule, tags
 
 KIND = "overlapping-tensors"
 _STORE, _LOAD = "cute.memref.store", "cute.memref.load"
@@ -114,13 +112,8 @@ def _told(
 
 def _tensors(module: TracedModule) -> dict[str, Value]:
     """The tensor of every element access of the traced module, by its tag."""
-    seen: Counter[str] = Counter()
-    found: dict[str, Value] = {}
-    for op in parse(module.text).walk():
-        if op.name in (_STORE, _LOAD):
-            found[f"{op.name}#{seen[op.name]}"] = _origin(op.operands[0])
-            seen[op.name] += 1
-    return found
+    ops = [op for op in parse(module.text).walk() if op.name in (_STORE, _LOAD)]
+    return dict(zip(tags(op.name for op in ops), (_origin(op.operands[0]) for op in ops), strict=True))
 
 
 def _origin(tensor: Value) -> Value:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from layoutcheck.digits import is_number
@@ -36,3 +37,13 @@ class TracedModule(NamedTuple):
         at = int(number) if is_number(number) else -1
         known = 0 <= at < len(sites) and sites[at] < len(self.places)
         return where_of(self.places[sites[at]]) if known else []
+
+
+def tags(names: Iterable[str]) -> list[str]:
+    """The tags of operations, given by their names in the order of the text: the fourth is "cute.copy#3"."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        found.append(f"{name}#{seen[name]}")
+        seen[name] += 1
+    return found

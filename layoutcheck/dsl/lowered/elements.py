@@ -38,7 +38,7 @@ from layoutcheck.sources.traced import (
     KernelPlace,
     in_lines,
 )
-from layoutcheck.sources.traced_module import TracedModule
+from layoutcheck.sources.traced_module import TracedModule, tags
 
 _SPACES = ("gmem", "smem", "dsmem", "generic")
 _ACCESS = re.compile(
@@ -226,11 +226,8 @@ def registers_beyond(text: str) -> Iterator[tuple[str, Beyond]]:
     again, of 4:1 index 4 is whatever register lies behind. Neither is what the index says, though both
     compile. Only indices are looked at that are numbers in the module, as those of unrolled loops are.
     """
-    seen: Counter[str] = Counter()
-    for match in _REGISTER_ACCESS.finditer(text):
-        name, kind, layout, index = match.groups()
-        tag = f"{name}#{seen[name]}"
-        seen[name] += 1
+    every = [match.groups() for match in _REGISTER_ACCESS.finditer(text)]
+    for tag, (_, kind, layout, index) in zip(tags(name for name, *_ in every), every, strict=True):
         found = _outside(layout, index) if layout is not None else None
         if found is not None:
             yield tag, Beyond(kind == "store", layout, index, *found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -29,25 +28,21 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.sources.threads import told_by
 from layoutcheck.sources.traced import Addresses, LoweredFault, TracedCopy
+from layoutcheck.sources.traced_module import tags
 
 
 def resolved_all(
     copies: Sequence[TracedCopy], lowered: Lowered, beyond: Outside, arch: str
 ) -> list[TracedCopy]:
     """Each copy of a module with its addresses, or the reason why it has none."""
-    seen: Counter[str] = Counter()
-    tags = []
-    for one in copies:
-        name = one.operation.split('"')[1]
-        tags.append(f"{name}#{seen[name]}")
-        seen[name] += 1
-    copies = [_with_spare(one, lowered, tag) for one, tag in zip(copies, tags, strict=True)]
-    stored = written(lowered, {t: one.copy for t, one in zip(tags, copies, strict=True) if wanting(one)})
+    tagged = tags(one.operation.split('"')[1] for one in copies)
+    copies = [_with_spare(one, lowered, tag) for one, tag in zip(copies, tagged, strict=True)]
+    stored = written(lowered, {t: one.copy for t, one in zip(tagged, copies, strict=True) if wanting(one)})
     found = [
         resolved(one, lowered, tag, arch, stored.get(tag, ())) if wanting(one) else one
-        for one, tag in zip(copies, tags, strict=True)
+        for one, tag in zip(copies, tagged, strict=True)
     ]
-    left = [_left(one, lowered, tag, arch) for one, tag in zip(found, tags, strict=True)]
+    left = [_left(one, lowered, tag, arch) for one, tag in zip(found, tagged, strict=True)]
     found = [
         _with_faults(one, *faults) if faults[1] else one for one, faults in zip(found, left, strict=True)
     ]
@@ -59,7 +54,7 @@ def resolved_all(
             inside=tuple(beyond.inside.get(tag, {}).items()),
             box_align=_shared_align(one, lowered, tag) or _bulk_align(lowered, tag),
         )
-        for one, tag in zip(found, tags, strict=True)
+        for one, tag in zip(found, tagged, strict=True)
     ]
 
 

@@ -15,7 +15,6 @@ whose own layout spans that far.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +29,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.sources.chains import MAX_STEPS
 from layoutcheck.sources.mlir import Block, Operation, Value, parse, without_locations
 from layoutcheck.sources.printed import COPIES
+from layoutcheck.sources.traced_module import tags
 from layoutcheck.sources.types import parse_memref
 
 _FIELDS = "smem.struct_fields"
@@ -92,12 +92,9 @@ class SharedViews:
 
 def _given(ops: Iterable[Operation]) -> Iterator[tuple[str, int, Value]]:
     """What each tagged operation is given in shared memory, by tag and side."""
-    seen: Counter[str] = Counter()
-    for op in ops:
-        if TAGGED.match(op.name):
-            tag = f"{op.name}#{seen[op.name]}"
-            seen[op.name] += 1
-            yield from ((tag, side, value) for side, value in _sides(op))
+    tagged = [op for op in ops if TAGGED.match(op.name)]
+    for tag, op in zip(tags(op.name for op in tagged), tagged, strict=True):
+        yield from ((tag, side, value) for side, value in _sides(op))
 
 
 def _views(value: Value) -> Iterator[Value]:
