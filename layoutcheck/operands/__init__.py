@@ -20,7 +20,7 @@ from layoutcheck.operands.fragments import TiledMma
 from layoutcheck.operands.rules import lc601_operand_order as lc601
 from layoutcheck.operands.shared import shared_operands
 from layoutcheck.sources.mlir import Operation
-from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace, OperandReport
+from layoutcheck.sources.traced import KernelFinding, KernelPlace, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
 
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -122,14 +122,8 @@ def _finding(module: TracedModule, product: Product, operand: Operand, filling: 
 
 def _place(module: TracedModule, op: Operation | None, what: str, thread: int) -> KernelPlace:
     assert op is not None
-    frames = module.frames(f"{op.name}#{_number(op)}")
-    where = frames[0] if frames else Frame("", 0)
-    return KernelPlace(what, where, tuple(frames[1:]), thread)
-
-
-def _number(op: Operation) -> int:
-    """The number of an operation among those of its name, in the order of the text."""
-    return [one for one in op.outer().walk() if one.name == op.name].index(op)
+    number = [one for one in op.outer().walk() if one.name == op.name].index(op)
+    return module.place(f"{op.name}#{number}", what, thread)
 
 
 __all__ = [

@@ -17,7 +17,7 @@ from layoutcheck.machine.canonical.modes import K_BITS
 from layoutcheck.operands.answers import OperandAnswer, in_memory
 from layoutcheck.operands.fragments import TiledMma, tiled_mma
 from layoutcheck.operands.rules import lc607_operand_layout as lc607
-from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
+from layoutcheck.sources.traced import KernelFinding
 from layoutcheck.sources.traced_module import TracedModule
 from layoutcheck.sources.types import parse_memref
 
@@ -81,9 +81,6 @@ def _comparable(mma: TiledMma, index: int, element: str) -> None:
 
 
 def _finding(module: TracedModule, number: int, answer: OperandAnswer) -> KernelFinding:
-    frames = module.frames(f"cute.mma.make_fragment#{number}")
-    place = KernelPlace(
-        f"the fragment of {answer.letter}", frames[0] if frames else Frame("", 0), tuple(frames[1:])
-    )
+    place = module.place(f"cute.mma.make_fragment#{number}", f"the fragment of {answer.letter}")
     evidence = {"kernel": module.kernel, "arch": module.arch, **answer.to_dict()}
     return KernelFinding(lc607.rule.code, answer.verdict, *lc607.tell(answer), (place,), evidence)

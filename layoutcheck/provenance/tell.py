@@ -29,7 +29,7 @@ from layoutcheck.provenance.judged import Breach
 from layoutcheck.provenance.matrix import TENSOR_MEMORY, instruction_of
 from layoutcheck.provenance.unset import LOST, Found
 from layoutcheck.sources.mlir import Operation
-from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
+from layoutcheck.sources.traced import KernelFinding, KernelPlace
 from layoutcheck.sources.traced_module import TracedModule
 
 SHARED = "!llvm.ptr<3>"
@@ -218,6 +218,4 @@ def _where(breach: Breach) -> tuple[str, int]:
 
 
 def _place(module: TracedModule, op: Operation, what: str, thread: int = 0) -> KernelPlace:
-    frames = module.frames(tag(op))
-    where = frames[0] if frames else Frame("", 0)
-    return KernelPlace(what, where, tuple(frames[1:]), thread)
+    return module.place(tag(op), what, thread)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from layoutcheck.digits import is_number
 from layoutcheck.sources.printed import where_of
-from layoutcheck.sources.traced import Frame
+from layoutcheck.sources.traced import Frame, KernelPlace
 
 
 class TracedModule(NamedTuple):
@@ -37,6 +37,11 @@ class TracedModule(NamedTuple):
         at = int(number) if is_number(number) else -1
         known = 0 <= at < len(sites) and sites[at] < len(self.places)
         return where_of(self.places[sites[at]]) if known else []
+
+    def place(self, tag: str, what: str, thread: int = 0) -> KernelPlace:
+        """The place of an operation, at which `thread` does `what`; line 0 of no file where none is known."""
+        where, *stack = self.frames(tag) or [Frame("", 0)]
+        return KernelPlace(what, where, tuple(stack), thread)
 
 
 def tags(names: Iterable[str]) -> list[str]:

@@ -35,7 +35,6 @@ from layoutcheck.sources.traced import (
     ElementReport,
     Frame,
     KernelFinding,
-    KernelPlace,
     in_lines,
 )
 from layoutcheck.sources.traced_module import TracedModule, tags
@@ -51,7 +50,6 @@ _ACCESS = re.compile(
 )
 _MBARRIER = "nvvm.mbarrier."
 _VERBS = {"src": "reads", "dst": "writes"}
-_NOWHERE = Frame("", 0)
 
 
 def has_elements(text: str) -> bool:
@@ -192,9 +190,7 @@ def _is_element(op: LoweredOp) -> bool:
 
 
 def _placed(one: Finding, module: TracedModule, kernel: Kernel, tag: str) -> KernelFinding:
-    frames: list[Frame] = module.frames(tag)
-    side, thread = one.where.operand or "src", one.where.thread or 0
-    place = KernelPlace(_VERBS[side], frames[0] if frames else _NOWHERE, tuple(frames[1:]), thread)
+    place = module.place(tag, _VERBS[one.where.operand or "src"], one.where.thread or 0)
     evidence = {**one.evidence, "kernel": kernel.name, "arch": module.arch, "operations": 0}
     return KernelFinding(one.code, one.severity, one.title, one.message, (place,), evidence)
 
