@@ -60,9 +60,7 @@ def global_sectors(addresses: Sequence[int | None], width_bits: int, arch: str =
     address that is negative or not a multiple of the access.
     """
     cost = sectors(warp_addresses(addresses, width_bits, arch)[None], width_bits)
-    return GlobalCost(
-        int(cost.sectors[0]), int(cost.requests[0]), int(cost.ideal[0]), int(cost.bytes_used[0])
-    )
+    return GlobalCost(*(int(one[0]) for one in cost))
 
 
 def sectors(addresses: IntArray, width_bits: int) -> Sectors:

@@ -82,9 +82,7 @@ def _maxu(a: Any, b: Any, bits: int) -> Number:
 
 def high_signed(a: Any, b: Any, bits: int) -> Number:
     """The upper half of the product of two signed numbers of at most 32 bits, or of two ints."""
-    if isinstance(a, int) and isinstance(b, int):
-        return wrap((a * b) >> bits, bits)
-    if bits > 32:
+    if bits > 32 and not (isinstance(a, int) and isinstance(b, int)):
         return wrap(_wide(a, b, bits, signed=True), bits)
     return wrap((a * b) >> bits, bits)
 
