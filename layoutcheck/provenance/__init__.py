@@ -32,10 +32,10 @@ from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.trips import GRID
 from layoutcheck.provenance.copied import blocks_of, kernels_of, of_copies
 from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, followed
-from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
+from layoutcheck.provenance.instances import EXTENT, OTHERS, USUAL, Instance, by_block, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged
 from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
-from layoutcheck.provenance.plain import unproven
+from layoutcheck.provenance.plain import GIVEN, unproven
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.tell import meant, told, told_beyond, told_sums, told_unset
 from layoutcheck.provenance.tiles import Mode, no_more, place_tiles
@@ -261,7 +261,8 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
         if any("modes" in dict(one.facts) and not _no_more(kernel, module, one) for one in found):
             judged.breaches = [one for one in judged.breaches if one not in found]
             problem = problem or AGAIN
-    reasons = {one: unproven(one, kernel.operation, usual) for one in short if usual is not None}
+    reasons = {one: unproven(one, kernel.operation, usual) or _by_rows(kernel, text, budget, one)
+               for one in short if usual is not None}  # fmt: skip
     problem = problem or next(filter(None, reasons.values()), "")
     judged.breaches += [one for one, why in reasons.items() if not why]
     return judged, lost, problem
@@ -296,6 +297,18 @@ def _of_last(
         return [], [], "the sums of the last block could not be followed"
     found = [one for one in judged.breaches if one.kind != "tensor"]
     return found, [] if found else [one for one in short if one in judged.short], ""
+
+
+def _by_rows(kernel: WatchedKernel, text: str, budget: Budget, short: Breach) -> str:
+    """Why nothing is said of k that come twice, where their place may rest on the extent of another mode."""
+    if not short["twice"]:
+        return ""
+    budget, other = Budget(min(TILES_SECONDS, budget.left())), USUAL._replace(rows=2 * EXTENT)
+    try:
+        judged = examine(kernel, text, budget, other)[1]
+    except (OutOfTime, Undecided, *SURPRISES):
+        return GIVEN
+    return "" if any(one.facts == short.facts for one in judged.short) else GIVEN
 
 
 def _no_more(kernel: WatchedKernel, module: TracedModule, breach: Breach) -> bool:

@@ -324,10 +324,8 @@ def _along(sides: list[Side], sums: Array, names: Names) -> Along | str:
         ((coordinates != coordinates[first][which]) & within[:, :, None]).reshape(-1, tensor.rank).any(0)
     )
     modes = np.flatnonzero(varying)
-    if len(modes) > 1:
-        return SEVERAL
-    if not len(modes):
-        return "one k alone"
+    if len(modes) != 1:
+        return SEVERAL if len(modes) else "one k alone"
     mode = int(modes[0])
     return Along(at, coordinates[:, :, mode], there, tensor, mode)
 
@@ -365,8 +363,4 @@ def _steps_over(inner: Array, outer: Array) -> bool:
 
 def distinct(labels: Array) -> bool:
     """Whether no element of an operand comes twice in one instruction."""
-    for group in labels:
-        kept = group[group != 0]
-        if np.unique(kept).size != kept.size:
-            return False
-    return True
+    return all(len(np.unique(one[one != 0])) == np.count_nonzero(one) for one in labels)

@@ -259,6 +259,5 @@ def _merged(engine: _Logged, threads: int) -> Iterator[tuple[int, int, Mask | No
             for one in together:
                 own = min(32, threads - one.first)
                 mask[one.first : one.first + own] = (lanes >> np.arange(own) & 1).astype(bool)
-            event = engine.world.events[index]
-            yield warp.block, event.number, mask
+            yield warp.block, engine.world.events[index].number, mask
         at += len(together)

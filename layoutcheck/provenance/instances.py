@@ -27,6 +27,7 @@ class Instance(NamedTuple):
 
     All other tensors then have extents that are `_MORE` more. `share` says which cluster is followed, `first`
     its first block. `clusters`, if not 0, is the grid's longest axis: loops over tiles are then followed.
+    `rows`, if not 0, are the extents of the first mode of all tensors.
     """
 
     extent: int = EXTENT
@@ -34,6 +35,7 @@ class Instance(NamedTuple):
     argument: int = -1
     clusters: int = 0
     first: tuple[int, int, int] | None = None
+    rows: int = 0
 
     @property
     def tiles(self) -> int:
@@ -43,7 +45,7 @@ class Instance(NamedTuple):
     @property
     def guesses(self) -> frozenset[int]:
         """The extents of dynamic modes."""
-        return frozenset((self.extent, self._others))
+        return frozenset((self.extent, self._others, self.rows or self.extent))
 
     @property
     def _others(self) -> int:
@@ -55,7 +57,8 @@ class Instance(NamedTuple):
 
     def of(self, kernel: WatchedKernel) -> WatchedKernel:
         """The kernel launched so; as it is, where no host function does."""
-        extents = self.extent if self.argument < 0 else Unequal(self.argument, self.extent, self._others)
+        every = (self.rows, self.extent) if self.rows else self.extent
+        extents = every if self.argument < 0 else Unequal(self.argument, self.extent, self._others)
         found = kernel.with_numbers(extents, self.extent) or kernel
         return on_grid(found, self.clusters) if self.clusters else found
 

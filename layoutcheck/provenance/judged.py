@@ -148,6 +148,4 @@ class Names:
         if coordinates is None:
             return None
         varying = np.flatnonzero((coordinates != coordinates[:1]).any(0))
-        if len(varying) != 1:
-            return None
-        return coordinates[:, int(varying[0])]
+        return coordinates[:, int(varying[0])] if len(varying) == 1 else None

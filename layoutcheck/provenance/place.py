@@ -128,7 +128,7 @@ def placed(stores: Stores, products: Products, names: Names, found: Judged, tile
         wrong = _strays(places, varying, row, column)
     if wrong is None:
         return OTHERS
-    found.breaches.append(_breach(*wrong, places, which, stores.ops, products))
+    found.breaches.append(_breach(wrong, places, which, stores.ops, products))
     return ""
 
 
@@ -167,14 +167,9 @@ def _alike(places: Array, given: Array) -> bool:
 
 
 def _breach(
-    letter: str,
-    mode: int,
-    given: Array,
-    places: Array,
-    which: Array,
-    ops: list[Operation],
-    products: Products,
+    one: tuple[str, int, Array], places: Array, which: Array, ops: list[Operation], products: Products
 ) -> Breach:
+    letter, mode, given = one
     apart = places[:, mode] - given
     usual = _usual(apart)
     right, bad = int(np.flatnonzero(apart == usual)[0]), int(np.flatnonzero(apart != usual)[0])

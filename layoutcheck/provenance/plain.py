@@ -1,8 +1,8 @@
 """Whether k that a sum takes twice are a fault: what it adds up must be the plain elements of A and B.
 
 Elements that are scaled may be weighted, as by 0 where a tile is taken only to have one. Which k are taken
-must not rest on an integer that a run gives: with another one none may come twice. Sums that take all of
-their k equally often may be divided by that number before they are stored.
+must not rest on an integer that a run gives, nor on an extent of rows: with others none may come twice. Sums
+that take all of their k equally often may be divided by that number before they are stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from layoutcheck.provenance.tracker import FLOAT
 from layoutcheck.sources.mlir import Operation
 
 _TWICE = "sums that take some k of A and B twice, and others never"
-GIVEN = f"{_TWICE}, where an integer that a run gives says which: if that is meant"
+GIVEN = f"{_TWICE}, where an integer or an extent that a run gives says which: if that is meant"
 WEIGHED = f"{_TWICE}, where elements or sums are computed with: if that is meant"
 _PLAIN = CARRIERS | SOURCES | {
     "arith.constant", "arith.extf", "arith.truncf", "vector.broadcast", "vector.splat", *TENSOR_MEMORY

@@ -97,11 +97,9 @@ class Products:
     def __post_init__(self) -> None:
         # A block's own references, and behind them those of what its pair's other block multiplies for both.
         self.own = max(one.references for one in self.replay.blocks)
-        self.row_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
-        self.column_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
-        self.group_of = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
-        self._at = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
-        self._turns = [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks]
+        self.row_of, self.column_of, self.group_of, self._at, self._turns = (
+            [np.zeros(2 * self.own, np.int64) for _ in self.replay.blocks] for _ in range(5)
+        )
 
     def take(self, block: int, deed: Deed, mask: Mask | None) -> None:
         """One execution by the threads of `mask`."""

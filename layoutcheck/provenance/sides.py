@@ -97,7 +97,7 @@ def _partly(labels: Array) -> Side:
         if off.any():
             i, j = (int(x) for x in np.argwhere(off)[0])
             found.scrambled = (g, i, j)
-            return found
+            break
     return found
 
 

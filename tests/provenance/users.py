@@ -32,7 +32,7 @@ N = 128  # threads of warps that compute
 TOLD = {
     "warps": ("LC604", "LC100 LC257", "LC602", "LC603", "LC609", "LC612", "LC604", "LC604", "LC604",
               "LC604", "LC501 LC603", "LC604", "LC603", "LC602", "LC604", "note LC613", "LC604", "right",
-              "right", "LC613", "LC613", "right"),
+              "right", "LC613", "LC613", "right", "not checked"),
     "groups": ("LC604", "LC603", "LC612", "LC612", "LC609", "LC501 LC502 LC603", "LC604", "LC604",
                "LC507", "not checked", "LC603", "LC604", "note LC203", "refused", "LC234 LC237 LC603",
                "LC603", "LC604", "right"),
@@ -77,7 +77,7 @@ def warps(
     other MMA; 16 the last k-tile is left out; 17 A's slice of the lane; 18 each k-tile begins with what the
     warp thinks of the one before (right); 19 zeroed in each k-tile, behind a printf (right); 20 k-block 0 in
     the place of all; 21 the ring brings each k-tile again, of dynamic extents; 22 these, the next k-block
-    first (right)"""
+    first (right); 23 an extent of A's rows says which k-tile is loaded: right where it is 64"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     K, S = 32, 2
     al = SmemAllocator()
@@ -133,6 +133,8 @@ def warps(
         nxt = k + 1
         if nxt < tiles:
             ka = k if const_expr(how == 21) else nxt
+            if const_expr(how == 23):
+                ka = nxt // (a.shape[0] // 64)
             kb = (nxt + 1) % tiles if const_expr(how == 13) else ka
             cute.copy(fill, fa[None, None, None, ka], ta[None, None, None, nxt % S])
             cute.copy(fill, fb[None, None, None, kb], tb[None, None, None, nxt % S])
