@@ -142,9 +142,17 @@ def compiles(owner: Owner) -> bool:
 def _outermost(path: str, owners: tuple[_Owned, ...]) -> Owner | None:
     said = plain(path)
     found = ((words.search(path, said), owner) for words, owner in owners)
-    return min(
-        ((match.start(), at, owner) for at, (match, owner) in enumerate(found) if match), default=(0, 0, None)
-    )[2]
+    begun = (
+        (match.start(), at, owner)
+        for at, (match, owner) in enumerate(found)
+        if match and not _inside(path[: match.start()], match[0])
+    )
+    return min(begun, default=(0, 0, None))[2]
+
+
+def _inside(before: str, name: str) -> bool:
+    """Whether a name is a part of a longer one, as in "dsv4tilelang"; "libnccl" is NCCL's."""
+    return before[-1:].isalnum() and name[0].isalnum() and not before.endswith("lib")
 
 
 def _first(text: str, owners: tuple[_Owned, ...]) -> Owner | None:

@@ -116,7 +116,7 @@ def test_beside_what_is_worked_out_one_law_is_told() -> None:
     ("text", "opens"),
     [
         ("How do I predicate a TMA store?", "The law nearest to its words, which need not answer it: "),
-        ("a predicated TMA store of the last tile, bounds inside the tensor", "The text asks nothing"),
+        ("a predicated TMA store of the last tile, bounds inside the tensor", "No error or question"),
         ("does cp.async support 2 bytes", "no: one cp.async moves"),
     ],
 )

@@ -22,7 +22,7 @@ _DOUBT = re.compile(
 _RUN = read("commands")
 _MOST, _NOTE = 3, 60  # facts, characters of a note of a few words
 _RULES = "The law nearest to its words, which need not answer it: "
-_ABOUT = "The text asks nothing, and states no error that is known. It may be about this: "
+_ABOUT = "No error or question that is known here stands in the text. It may be about this: "
 # which a question may mention
 _WEAK = (
     "symptom.wrong",

@@ -23,6 +23,7 @@ _STOP = re.compile(
 )
 _ASKS = re.compile(
     r"(?i)\b(?:what|which|why|how|when|where|who|whether|whose)\b|^(?:so )?(?:is|are|does|do|did|can|could|should|must|may|will|would|has|have)\b"
+    r"|\b(?:is|are|does|do|did|can|could|should|must|will|would) (?:it|this|that|there|I|we|they|the|you)\b"
     r"|\bdifferences? (?:of|between)|\bmeaning of|\bexplain|\b(?:under|mis)\w*stand|\bconfus\w+|\bunclear\b|\bwonder\w*|\bclarif\w+|\bcurious|\bpurpose of|\bhow to\b|\bsuggestions?\b|\bI want to\b|\bplease help\b|\bmax(?:imum)?\b|\blimits?\b"
 )
 _ASKS_BY_WORD = re.compile(
