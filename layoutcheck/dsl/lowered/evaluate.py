@@ -50,6 +50,7 @@ Roots: TypeAlias = "list[tuple[Operation, list[SsaValue], list[SsaValue]]]"
 Again: TypeAlias = "Callable[..., tuple[Machine, Flow]]"
 
 _RESTS = ("static", "extents", "arguments")
+_CLUSTER = "cuda.launch_cfg.cluster_dim"
 _EARLY = "cuda.launch_cfg.programmatic_stream_serialization_allowed"
 _TAG = re.compile(r'"([\w.]+#[0-9]+)"')
 _SYMBOL = re.compile(r"@([\w$.-]+|\"[^\"]*\")\s*\Z")
@@ -301,12 +302,16 @@ class _Host:
             flow.run(self._steps)
 
     def _launching(self, op: Operation) -> Step:
+        if op.name != LAUNCH:
+            return self._translate(op)
+        told = _configuration(op), _siblings(op, _CLUSTER), any(map(_allowed, _siblings(op, _EARLY)))
+
         def launch() -> None:
             if self._machine.reached:
-                launched = _launched(op, self._machine, self._flow, self._held, self._there)
+                launched = _launched(op, told, self._machine, self._flow, self._held, self._there)
                 _keep(self._found, op, launched)
 
-        return launch if op.name == LAUNCH else self._translate(op)
+        return launch
 
 
 def _keep(found: dict[str, Launched], op: Operation, launched: Launched) -> None:
@@ -323,7 +328,7 @@ def _configuration(launch: Operation) -> list[SsaValue]:
     """Operands of what describes the launch: block, shared bytes, grid, stream; and of a cluster's size."""
     config = launch.operands[0].definition
     found = list(config.operands) if config is not None else []
-    for op in _siblings(launch, "cuda.launch_cfg.cluster_dim"):
+    for op in _siblings(launch, _CLUSTER):
         found += op.operands[1:]
     return found
 
@@ -338,7 +343,7 @@ def _siblings(launch: Operation, name: str) -> list[Operation]:
 
 
 def _launched(
-    op: Operation, machine: Machine, run: Flow,
+    op: Operation, told: tuple[list[SsaValue], list[Operation], bool], machine: Machine, run: Flow,
     held: tuple[dict[int, int], dict[int, Tensor], frozenset[int]],
     there: dict[int, Bytes],
 ) -> Launched:  # fmt: skip
@@ -348,22 +353,22 @@ def _launched(
             for v in values
         ]
 
-    config = op.operands[0].definition
+    config, (configuration, clusters, early) = op.operands[0].definition, told
     counts = (
         numbers(config.operands[:7])
         if config is not None and len(config.operands) >= 7
         else [1, 1, 1, 0, 1, 1, 1]
     )
-    rests = [machine.provenance[run.slots[v]] for v in _configuration(op) if v.type == "i32"]
+    rests = [machine.provenance[run.slots[v]] for v in configuration if v.type == "i32"]
     cluster = (1, 1, 1)
-    for one in _siblings(op, "cuda.launch_cfg.cluster_dim"):
+    for one in clusters:
         cluster = tuple(max(1, n) for n in numbers(one.operands[1:4]))
     block, grid = ((max(1, n) for n in part) for part in (counts[:3], counts[4:7]))
     sure = config is not None and not machine.provenance[run.slots[config.operands[3]]]
     dynamic = counts[3] if sure else None
     launch = Launch(
         tuple(block), tuple(grid), cluster, True,  # type: ignore[arg-type]
-        dynamic_bytes=dynamic, early=any(map(_allowed, _siblings(op, _EARLY))),
+        dynamic_bytes=dynamic, early=early,
         rests=max((_rests(machine, bits) for bits in rests), key=_RESTS.index),
         held=held[0], tensors=held[1], fixed=held[2], memories=there,
     )  # fmt: skip
