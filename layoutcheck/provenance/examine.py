@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 
 import numpy as np
 
@@ -124,6 +125,7 @@ def names_of(
     return Names(tensors(given, kernel.types, maps, guesses), guesses), maps
 
 
+@lru_cache(maxsize=1)  # of one module after the other
 def _rests(text: str) -> bool:
     """Whether extents may rest on what only a run knows: dynamic ones, or integers that are given."""
     every = argument_types(without_locations(text)).values()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from layoutcheck.dsl.lowered.inline_ptx import PtxAccess, accesses_of, reaches_shared, unescaped
 from layoutcheck.dsl.lowered.types import parse_type
@@ -127,6 +128,7 @@ def tma_transfers(text: str) -> dict[str, tuple[int, int]]:
     return {tag: (tile, next(iter(parts)) if len(parts) == 1 else 0) for tag, (tile, parts, _) in every}
 
 
+@lru_cache(maxsize=1)  # of one module after the other
 def _tiles(text: str) -> dict[str, tuple[int, set[int], bool]]:
     """Of each TMA copy: the bytes of its tile, each `num_multicast` of its type, if it is multicast."""
     made: dict[str, set[int]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from layoutcheck.errors import InputError
 
@@ -59,6 +60,7 @@ def integers(text: str) -> tuple[int, ...] | None:
     return tuple(numbers)
 
 
+@lru_cache(maxsize=2)  # many checks in a row look at one module
 def without_locations(text: str) -> str:
     """A printed module without its `loc(...)`, most of its length; with the same operations.
 
