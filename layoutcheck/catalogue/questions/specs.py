@@ -31,9 +31,10 @@ _ASPECTS = {
     "align": r"\b(?:mis)?align\w*|(?-i:(?<![MNK] be a )(?<![MNK] a ))\bmultiples? of\b|\bboundar(?:y|ies)\b",
     "size": r"(?-i:\b[MNK]\b)|\bsizes?\b|\bbytes?\b|\bbits?\b|\bhow (?:many|much|large|big|wide)\b(?! (?:lanes|threads|warps))|\bwidths?\b|\bshapes?\b|\b(?:values?|counts?|numbers?|types?|dtypes?|columns)\b|\bfloats?\b|\b[fsu](?:32|64)\b",
     "who": r"\bwho\b|\b(?:lanes?|threads?|warps?|warpgroups?)\b|\belect\w*|\bissue[sd]?\b|\bparticipat\w+|\bcollective\w*",
-    "when": r"\bfence\w*|\bwait\w*|\bbefore\b|\bafter(?:wards)?\b|\bpreced\w+|\bfollow\w*|\bsync\w*|\border\w*|\bcommit\w*|\bvisible|\bwhen (?:do|does|must|should|is|are|to)\b",
+    "when": r"\bfence\w*|\bwait\w*|\bbefore\b|\bafter(?:wards)?\b|\bpreced\w+|\bfollow\w*|\bsync\w*|\border\w*|\bcommit\w*|\bvisible|\bneed(?:s|ed)?\b|\bnecessary\b|\bwhen (?:do|does|must|should|is|are|to)\b",
     "arch": r"\bGPUs?\b|\barch\w*|\bsm_?[0-9]{2,3}\w?\b|\bcompute capabilit\w+|\btargets?\b|\bhardware\b|\bgenerations?\b|\bHopper|\bAmpere|\bTuring|\bAda\b|\bBlackwell|\b[ABHTL][0-9]{1,3}0S?\b|\bGeForce|\bRTX\b",
 }
+_OF_IT = re.compile(r"(?i)\bneed it\b|\bis it (?:needed|necessary)\?")
 _THREADS = re.compile(
     r"(?i)\b([0-9][0-9,]{1,4})[- ]threads?\b|(?:\bblock ?(?:size|dim)\w*(?: of| is| =)? ?|launch_bounds__\()([0-9]{2,4})\b"
 )
@@ -46,10 +47,17 @@ _BLOCKS = re.compile(
 def told(asked: Asked) -> tuple[str, ...]:
     """The demands and limits that the sentences of a text ask for; none where they name none, or ask for something else."""
     sentences = [one for one in dict.fromkeys((asked.title, *asked.asking)) if one and not _ELSE.search(one)]
+    sentences = [f"{_meant(asked.prose)} {one}" if _OF_IT.search(one) else one for one in sentences]
     found = (tuple(_demands(one)) or _limits(one, asked) for one in sentences)
     told = tuple(dict.fromkeys(fact for facts in found for fact in facts))
     whole = asked.subject if len(sentences) > 1 and len(asked.subject) < _WHOLE else ""
     return (told or tuple(_limits(whole, asked)))[:_MOST]
+
+
+def _meant(prose: str) -> str:
+    """The instruction that a text names before it asks for "it"; "" for none."""
+    named = (re.search(row.field("name"), prose, re.IGNORECASE) for row in _rows("instructions"))
+    return min(((one.start(), one[0]) for one in named if one), default=(0, ""))[1]
 
 
 @cache
