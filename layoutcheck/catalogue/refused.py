@@ -27,6 +27,7 @@ from layoutcheck.brackets import split
 from layoutcheck.catalogue import meanings, operand_types, reasons
 from layoutcheck.catalogue.entry import TRACE
 from layoutcheck.catalogue.meanings import Meaning
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError
 
 KINDS, ROOMS = meanings.read("refusals"), meanings.read("operations")
@@ -201,7 +202,7 @@ def _unlike(printed: str) -> str | None:
 
 
 def _counted(modes: list[str]) -> str:
-    return "one number and no modes" if not modes else f"{len(modes)} mode{'s' * (len(modes) != 1)}"
+    return many(len(modes), "mode") if modes else "one number and no modes"
 
 
 def _flatter(least: int, shape: str) -> str | None:

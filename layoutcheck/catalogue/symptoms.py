@@ -248,12 +248,12 @@ def described(layout: Layout) -> str:
     )
     if not all(isinstance(number, int) for one in modes for number in (one.extent, one.stride)):
         return f"{along}; the rest is known at run time"
-    count, shared = size(layout), [one for one in modes if one.stride == 0 and one.extent != 1]
+    count, span = size(layout), cosize(layout)
+    shared = [one for one in modes if one.stride == 0 and one.extent != 1]
     repeated = "; a stride of 0 repeats elements" if shared else ""
-    gaps = "; it has gaps, and what takes it as packed reads other elements" * (
-        not shared and int(str(cosize(layout))) > int(str(count))
-    )
-    return f"{count} coordinates in {cosize(layout)} elements, {along}{repeated}{gaps}"
+    sparse = not shared and isinstance(count, int) and isinstance(span, int) and span > count
+    gaps = "; it has gaps, and what takes it as packed reads other elements" if sparse else ""
+    return f"{count} coordinates in {span} elements, {along}{repeated}{gaps}"
 
 
 def is_warned(folded: str, match: re.Match[str]) -> bool:
