@@ -76,8 +76,8 @@ def shared_uses(module: TracedModule, lowered: str, problem: str) -> SharedUses:
         for watched in kernels(lowered, argument_types(traced)):
             found_size, unread = _follow(watched, digest)
             size = max(size, found_size)
-            for frame in (frame for site in unread for frame in module.frames(site)[:1]):
-                lines[frame.file, frame.line, UNREAD] += 1
+            for site in unread:
+                lines.update((frame.file, frame.line, UNREAD) for frame in module.frames(site)[:1])
         for kernel in found.kernels:
             lines.update(_totals(kernel, module))
             lines.update(_instructions(kernel, module))

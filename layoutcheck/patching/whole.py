@@ -152,9 +152,13 @@ def disorder(
     both = tuple(dict.fromkeys(place.where for place in finding.places[:2]))
 
     def objection(edited: Edited, _edits: Candidate) -> str:
-        why = edited.failed() or proof.objection(state.trace, edited.after.trace, finding, edited.lines)
-        why = why or edited.objection() or _harmed(edited)
-        return why or (conflicts.unread(edited, finding) if copied else "")
+        return (
+            edited.failed()
+            or proof.objection(state.trace, edited.after.trace, finding, edited.lines)
+            or edited.objection()
+            or _harmed(edited)
+            or (conflicts.unread(edited, finding) if copied else "")
+        )
 
     copied = finding.places[0].what in ordering.COPIES
     search = _with_uses(search) if copied else search

@@ -141,10 +141,13 @@ def _sites(counts: Counts) -> str:
     never = sum(map(len, counts.never.values()))
     others = counts.sites - counts.traced - never  # left to other parts of a run
     called = counts.sites - sum(map(len, counts.uncalled.values()))
-    share = f" ({100 * counts.traced // counts.sites} %" if counts.traced and never and not others else ""
-    if share and called < counts.sites:
-        share += f", {100 * counts.traced // called} % of the {called} that a program may reach"
-    parts = [f"{counts.traced} traced{share}{')' * bool(share)}"] * bool(counts.cases or others)
+    traced = f"{counts.traced} traced"
+    if counts.traced and never and not others:
+        share = f"{100 * counts.traced // counts.sites} %"
+        if called < counts.sites:
+            share += f", {100 * counts.traced // called} % of the {called} that a program may reach"
+        traced += f" ({share})"
+    parts = [traced] * bool(counts.cases or others)
     parts += [f"{never} never traced"] * (not others)
     return ", ".join(parts)
 
