@@ -148,9 +148,8 @@ def _addressed(answer: Answer, folded: str) -> Answer:
         or where.maker is None
         or where.maker.project in said
         or "/" not in where.maker.project
-        or (
-            where.maker.project == whose.CUTLASS and cpp_causes.told(folded)
-        )  # the user's edit of its example
+        # the user's edit of its example
+        or (where.maker.project == whose.CUTLASS and cpp_causes.told(folded))
     ):
         return answer
     by = "" if where.evidence == origin.BY_WORDS else f" ({where.evidence})"

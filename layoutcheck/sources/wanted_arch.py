@@ -10,11 +10,8 @@ from layoutcheck.sources.traced import UNCOMPILED, Trace
 
 BUILT_FOR = "kernels that ask for {} were built for it"  # a note
 _REFUSED = re.compile(r"expects arch to be (?:one of \[[^\]]*?)?(?:[\w.]*\.)?(sm_[0-9]+[af]?)")
-_SKIPPED = (
-    re.compile(  # in a test's reason, or a program's error: "SM100", "sm 9.x", "compute capability >= 10.0"
-        r"\b(?:sm[_ ]?|compute capability[ ><=]*)(9|10|11|12)\.?([0-9x])a?\b", re.IGNORECASE
-    )
-)
+# In a test's reason, or a program's error: "SM100", "sm 9.x", "compute capability >= 10.0".
+_SKIPPED = re.compile(r"\b(?:sm[_ ]?|compute capability[ ><=]*)(9|10|11|12)\.?([0-9x])a?\b", re.IGNORECASE)
 _HAD = re.compile(r"\b(?:got|found|current|detected|this (?:device|gpu) (?:is|has))\b[^,;]*", re.IGNORECASE)
 _NAMES = {"hopper": "sm_90a", "blackwell": "sm_100a"}
 _OF_THE_ARCH = (*UNCOMPILED, "raised", "test", "caught")  # kinds of failures
