@@ -48,6 +48,9 @@ AGAIN = (
     "cluster_seed_2805",
     "tma_im2col_seed_2806",
     "confirm_seed_2811",
+    "confirm_seed_3501",
+    "bulk_seed_3502",
+    "cluster_seed_3505",
 )
 
 _PAGE = """# Copies on a GPU
