@@ -9,6 +9,7 @@ from layoutcheck.catalogue.orders import ORDERS
 from layoutcheck.catalogue.rows import Row, rows
 
 _BETWEEN = re.compile(r"[^a-z0-9.@<>+%]+|\.(?=\s|$)")
+NAME = re.compile(r"(?![A-Z]?[a-z]+\b(?!(?:\.|::)\w))(?=[\w.:]{3})[A-Za-z_]\w+(?:(?:\.|::)\w+)*")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 SHORT = 3  # letters of a word that is looked for whole
 
@@ -17,7 +18,7 @@ SHORT = 3  # letters of a word that is looked for whole
 class Law:
     """`nouns`: what it is about; `details`: words that make it the likelier one; `fails`: the symptoms that follow.
 
-    `says`: the law; `tells`: what one sees where it is the one that is broken; `source`: what stands behind it, apart by "; ":
+    `names`: the nouns that are names of code. `says`: the law; `tells`: what one sees where it is the one that is broken; `source`: what stands behind it, apart by "; ":
     rules, a page of docs/, a vendor's document with its section, or the test that compiles it.
     """
 
@@ -27,6 +28,7 @@ class Law:
     says: str
     source: str
     tells: str = ""
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.says} ({self.source})"
@@ -43,7 +45,8 @@ def _law(row: Row) -> Law:
     if pair := row.field("order"):
         first, second, called = (*pair.split(" > "), "")[:3]
         says, source = ORDERS[first, second].called(called), ORDERS[first, second].source
-    return Law(about, more, frozenset(row.field("fails").split()), says, source, row.field("tells"))
+    names = tuple(filter(NAME.fullmatch, row.field("nouns").split()))
+    return Law(about, more, frozenset(row.field("fails").split()), says, source, row.field("tells"), names)
 
 
 def normal(text: str) -> str:

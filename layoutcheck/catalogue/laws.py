@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from layoutcheck.catalogue import orders, snippets, whose
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
-from layoutcheck.catalogue.law import LAWS, Law, normal, words_of
+from layoutcheck.catalogue.law import LAWS, NAME, Law, normal, words_of
 
 MOST = 3
 _LONGEST = 6000  # characters of a text that are read
+_FEW, _LAST = 2, re.compile(r"\.|::")  # laws of one name; what stands before the last part of a name
 _FEWEST, PLAIN = 2, 3  # words of a text for a law: that may be it, that is told beside an error
 _NOTE, _SENTENCE = 1200, 320  # characters of a short text, of a sentence that is `normal` (twice as long)
 _CLEAR, _SHARE = 1.5, 0.4  # of the next one's weight, of one that stands first; of the best one's, of another
@@ -159,6 +160,15 @@ def fits(text: str, symptom: str, fewest: int = 0) -> list[Fit]:
     return [one for one in every if one.weight >= _SHARE * every[0].weight]
 
 
+def keyed(text: str) -> tuple[list[Law], str]:
+    """The laws of the exact names in a text which few laws have, in their order there; the text without these names."""
+    tokens = (one[0] for one in NAME.finditer(text))
+    found = {one: _KEYS.get(one) or _KEYS.get(_LAST.split(one)[-1], []) for one in tokens}
+    keys = {one: of for one, of in found.items() if 0 < len(of) <= _FEW}
+    rest = NAME.sub(lambda one: "" if one[0] in keys else one[0], text)
+    return list(dict.fromkeys(law for of in keys.values() for law in of)), rest
+
+
 def is_clear(found: list[Fit]) -> bool:
     """Whether the first of these laws has far more of the text's words than the next."""
     return bool(found) and (len(found) == 1 or found[0].weight >= _CLEAR * found[1].weight)
@@ -185,4 +195,8 @@ def _places(of: tuple[str, ...], words: str) -> dict[int, float]:
     )
 
 
+_KEYS: dict[str, list[Law]] = {}
+for _law in LAWS:
+    for _name in dict.fromkeys(_law.names):
+        _KEYS.setdefault(_name, []).append(_law)
 _NOUNS = Counter(word for law in LAWS for word in law.nouns)

@@ -118,7 +118,7 @@ def test_beside_what_is_worked_out_one_law_is_told() -> None:
         ("How do I predicate a TMA store?", "The law nearest to its words, which need not answer it: "),
         ("a predicated TMA store of the last tile, bounds inside the tensor", "No error or question"),
         ("does cp.async support 2 bytes", "no: one cp.async moves"),
-        ("Do I need tma_store_wait?", "tma_store_wait, cp.async.bulk.wait_group: the store reads"),
+        ("Do I need tma_store_wait?", "tma_store_wait, cp.async.bulk.wait_group: a bulk store signals no"),
         (
             "CUTLASS has tma_store_wait after a TMA store. Do I need it?",
             "tma_store_wait, cp.async.bulk.wait_group: ",

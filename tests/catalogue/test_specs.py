@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import answers, machines
+from layoutcheck.catalogue import answers, laws, machines, questions
 from layoutcheck.catalogue.questions import asking, specs
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.numerics.resources import DEVICES, most_registers, most_threads
@@ -43,7 +43,7 @@ _REGISTERS = ("384 threads: 65,536 / 384 = 170", "at most 168 registers a thread
         ("What sizes does CopyG2SOp support and how must pointers be aligned?", ("multiples of the size of the copy", "num_bits_per_copy 32, 64, 128")),
         ("Which lanes supply addresses in LdMatrix8x8x16bOp with num_matrices=4?", ("0 to 15 for .x2, all 32 for .x4",)),
         ("what alignment do make_tiled_tma_atom sources need?", ("multiple of 128 bytes",)),
-        ("Who has to execute setmaxnreg and what values are allowed?", ("multiple of 8 from 24 to 256", "all warps of a warpgroup")),
+        ("Who has to execute setmaxnreg and what values are allowed?", ("multiple of 8 from 24 to 256", "All warps of a warpgroup")),
         ("How aligned does shared memory need to be for wgmma with 128B swizzle?", ("1024 bytes for 128B",)),
         ("Must N be a multiple of 8 or 16 for wgmma m64n96k16?", ("wgmma: the shape is m64nNkK with N a multiple of 8",)),
         ("How many threads should issue tcgen05.mma? Is it one thread or the whole warp?", ("one thread issues it",)),
@@ -108,6 +108,59 @@ def test_a_row_and_a_refused_target_have_one_first_architecture(name: str) -> No
     row = next(one for one in specs._rows("instructions") if one.name == name)
     (need,) = (need for called, _, need in machines._INSTRUCTIONS if called == name)
     assert re.findall(r"sm_[0-9]+a?", row.field("arch"))[0] == str(need.first)
+
+
+_WAYS = (
+    "What does {} do?", "Do I need {}?", "How do I use {}?", "why {}", "Can someone explain what {} is for?",
+    "I don't understand {}.", "What is the difference between {} and ld.global?", "When is {} required?",
+)  # fmt: skip
+_LIMITS = ("What is the limit of {}?", "What is the maximum of {}?", "How many {} are possible?", "what's the largest {} allowed", "max {}?")  # fmt: skip
+
+
+def _said(text: str) -> str:
+    told = questions.find(text, text)
+    return " ".join((told.answer, *told.others)) if told else ""
+
+
+@pytest.mark.parametrize("way", _WAYS)
+def test_an_instruction_that_is_named_is_told_in_all_its_aspects(way: str) -> None:
+    for row in specs._rows("instructions"):
+        aspects = [row.field(one).rstrip(".").lower() for one in specs._EVERY]
+        for name in row.name.split(", "):
+            said = _said(way.format(name)).lower()
+            assert aspects[0] and [one for one in aspects if one not in said] == [], name
+
+
+@pytest.mark.parametrize("way", _WAYS[::3])
+def test_a_law_is_told_to_who_asks_for_one_of_its_names(way: str) -> None:
+    """A name that three laws have tells none of them apart."""
+    assert len(laws._KEYS) > 250
+    for name, of in laws._KEYS.items():
+        said = _said(way.format(name)) if len(of) <= laws._FEW else ""
+        assert any(one.says in said for one in of) or " besides: " in said or len(of) > laws._FEW, name
+
+
+@pytest.mark.parametrize("way", _LIMITS)
+def test_a_limit_is_told_to_who_asks_for_it_by_its_words(way: str) -> None:
+    for row in specs._rows("limits"):
+        words = " ".join(one.split()[0].replace("_", " ") for one in row.fields["about"])
+        assert row.field("says").partition("{")[0] in _said(way.format(words)), row.name
+
+
+def test_words_beside_a_name_choose_what_comes_first() -> None:
+    first = {
+        "Do I need stmatrix?": "it stores registers",
+        "How is stmatrix aligned?": "each row's address",
+        "Who runs stmatrix?": "all 32 lanes",
+    }
+    for text, begins in first.items():
+        told = questions.find(text, text)
+        assert told and told.answer.startswith(f"stmatrix: {begins}")
+        assert all(begins not in one for one in told.others)
+    told = questions.find(text := "Why is my stmatrix tile permuted in shared memory?", text)
+    assert (
+        told and not told.answer.startswith("stmatrix") and "stmatrix besides: it stores" in told.others[-1]
+    )
 
 
 _TARGETS = ("sm_75", "sm_80", "sm_89", "sm_90")

@@ -49,24 +49,27 @@ def find(text: str, folded: str) -> Told | None:
     asked = asking.read(text)
     functions = tuple(worked.functions(asked.subject))
     documented = (*functions, *named.documented(asked.subject))
-    found = [one.law for one in laws.fits(symptoms.unsettled(text), "ask")]
+    keyed, rest = laws.keyed(asked.subject)
+    meant = bool(keyed) and asking.is_bare(rest) and not (asked.prose or asked.code)
+    found = keyed if meant else [one.law for one in laws.fits(symptoms.unsettled(text), "ask")] or keyed
     note = symptoms.is_prose(folded) or (found and len(text) < _NOTE and "|" not in text)
     if asking.is_log(text) or not (asked.asking or documented or note):
         return None
     if doubted := _doubted(folded):
         return Told(asked.headline, *doubted)
-    limits = specs.told(asked)
-    numbers = (*worked.told(asked, text, folded), *limits)
+    numbers, limits = worked.told(asked, text, folded), specs.told(asked)
+    others = specs.besides(asked) if limits or not numbers else ()
+    numbers = (*numbers, *limits)
     if not symptoms.is_of_gpu(folded) and not (asked.asking and (found or numbers or documented)):
         return None
     printed = (*(one for one in numbers if worked.DESCRIBED in one), *worked.layouts(asked.subject))
     numbers = tuple(one for one in numbers if worked.DESCRIBED not in one)
     said = () if limits else tuple(map(str, found[: 1 if numbers or documented else 2]))
     printed, more = printed[:1], printed[1:]  # what the text asks of its own layouts comes first
-    told = [*dict.fromkeys((*numbers, *functions, *printed, *said, *more, *documented))]
+    told = [*dict.fromkeys((*numbers, *functions, *printed, *said, *others, *more, *documented))]
     if not told:
         return None
-    opened = "" if told[0] not in said else _RULES if asked.asking else _ABOUT
+    opened = "" if meant or told[0] not in said else _RULES if asked.asking else _ABOUT
     helps = _helps(asked.subject, told[:_MOST])
     return Told(asked.headline, f"{opened}{told[0]}", tuple(told[1:_MOST]), helps)
 

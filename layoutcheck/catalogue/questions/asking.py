@@ -37,6 +37,11 @@ _UNDERSTANDS = re.compile(
     r"(?i)\bwhat(?:'s| is| are| does| do|'re| exactly| would)|\bmean(?:s|ing)?\b|\bdifferences?\b|\bhow (?:to|does|do|is|are|can|should|many|much|would|was|were)\b|\bhow \w+ works?\b|\bwhy\b|\bunderstand|\bexplain|\bwhich\b|\bsupports?\b|^(?:is|are|can|does|do|must|should)\b|\bconfus\w+|\bpurpose\b|\brole\b|如何|为什么|什么|怎么|理解"
 )
 
+# Which ask, and say of what nothing.
+_ASKS_ALONE = re.compile(
+    r"(?i)\b(?:what|which|why|how|when|where|who|do|does|did|is|are|was|be|can|could|should|must|may|will|would|has|have|if|whether|I|we|you|one|any(?:one|body)?|some(?:one|body)?|it|its|this|that|these|there|an?|the|my|our|me|us|in|of|for|on|at|to|as|with|by|from|about|and|or|so|between|please|thanks|hi|hello|explain\w*|explanation|describe|understand\w*|know|tell|clarif\w+|wonder\w*|curious|confus\w+|mean\w*|purpose|role|point|sense|us(?:e[sd]?|ing|age)|need\w*|necessary|require[sd]?|work\w*|exactly|actually|really|always|ever|not|don|doesn|t|s|QST|question|differen\w+|versus|vs|better|CuTe|cutlass|DSL|PTX|CUDA|GPU|instructions?|functions?|calls?|operations?|method|documentation|docs?)\b"
+)
+
 
 class Asked(NamedTuple):
     """`title`: the first line of several, without its label; `asking`: the sentences that ask; `prose`: the others; `code`: the rest."""
@@ -80,6 +85,11 @@ def read(text: str) -> Asked:
     sentences = [one for one in sentences if not _POLITE.search(one)]
     asking = tuple(one for one in sentences if _asks(one))
     return Asked(title, asking, " ".join(one for one in sentences if one not in asking), "\n".join(code))
+
+
+def is_bare(sentence: str) -> bool:
+    """Whether a sentence, without the names that it asks about, has only words that ask."""
+    return not re.search(r"\w", _ASKS_ALONE.sub(" ", sentence))
 
 
 def is_log(text: str) -> bool:

@@ -6,11 +6,13 @@ A row is found by its subject and the aspect that is asked for, and not by how a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import NamedTuple
 
 from layoutcheck.catalogue import devices
-from layoutcheck.catalogue.questions.asking import Asked
+from layoutcheck.catalogue.law import NAME
+from layoutcheck.catalogue.questions.asking import Asked, is_bare
 from layoutcheck.catalogue.rows import Row, rows
 from layoutcheck.machine.arch import Arch, numbers
 from layoutcheck.numerics.resources import MOST_REGISTERS, REGISTERS, most_registers, most_threads
@@ -31,9 +33,11 @@ _ASPECTS = {
     "align": r"\b(?:mis)?align\w*|(?-i:(?<![MNK] be a )(?<![MNK] a ))\bmultiples? of\b|\bboundar(?:y|ies)\b",
     "size": r"(?-i:\b[MNK]\b)|\bsizes?\b|\bbytes?\b|\bbits?\b|\bhow (?:many|much|large|big|wide)\b(?! (?:lanes|threads|warps))|\bwidths?\b|\bshapes?\b|\b(?:values?|counts?|numbers?|types?|dtypes?|columns)\b|\bfloats?\b|\b[fsu](?:32|64)\b",
     "who": r"\bwho\b|\b(?:lanes?|threads?|warps?|warpgroups?)\b|\belect\w*|\bissue[sd]?\b|\bparticipat\w+|\bcollective\w*",
+    "does": r"\bneed(?:s|ed)?\b|\bnecessary\b|\bpurpose\b|\brole\b|\bmean(?:s|ing)?\b",
     "when": r"\bfence\w*|\bwait\w*|\bbefore\b|\bafter(?:wards)?\b|\bpreced\w+|\bfollow\w*|\bsync\w*|\border\w*|\bcommit\w*|\bvisible|\bneed(?:s|ed)?\b|\bnecessary\b|\bwhen (?:do|does|must|should|is|are|to)\b",
     "arch": r"\bGPUs?\b|\barch\w*|\bsm_?[0-9]{2,3}\w?\b|\bcompute capabilit\w+|\btargets?\b|\bhardware\b|\bgenerations?\b|\bHopper|\bAmpere|\bTuring|\bAda\b|\bBlackwell|\b[ABHTL][0-9]{1,3}0S?\b|\bGeForce|\bRTX\b",
 }
+_EVERY = ("does", "who", "when", "align", "size", "arch")
 _OF_IT = re.compile(r"(?i)\bneed it\b|\bis it (?:needed|necessary)\?")
 _THREADS = re.compile(
     r"(?i)\b([0-9][0-9,]{1,4})[- ]threads?\b|(?:\bblock ?(?:size|dim)\w*(?: of| is| =)? ?|launch_bounds__\()([0-9]{2,4})\b"
@@ -44,14 +48,49 @@ _BLOCKS = re.compile(
 )
 
 
+class Demand(NamedTuple):
+    """The row of an instruction that a question names, and the aspects of it that are asked for."""
+
+    row: Row
+    asked: tuple[str, ...]
+
+    def said(self, aspects: Iterable[str], between: str = ": ") -> str:
+        """What the row says of some aspects, each as a sentence; "" where it has none of them."""
+        told = [one.rstrip(".") for one in dict.fromkeys(map(self.row.field, aspects)) if one]
+        begun = (one[:1].upper() + one[1:] if one.split()[0].isalpha() else one for one in told[1:])
+        said = ". ".join((*told[:1], *begun))
+        return f"{self.row.name}{between}{said} ({self.row.field('source')})" if said else ""
+
+
 def told(asked: Asked) -> tuple[str, ...]:
     """The demands and limits that the sentences of a text ask for; none where they name none, or ask for something else."""
-    sentences = [one for one in dict.fromkeys((asked.title, *asked.asking)) if one and not _ELSE.search(one)]
-    sentences = [f"{_meant(asked.prose)} {one}" if _OF_IT.search(one) else one for one in sentences]
-    found = (tuple(_demands(one)) or _limits(one, asked) for one in sentences)
-    told = tuple(dict.fromkeys(fact for facts in found for fact in facts))
-    whole = asked.subject if len(sentences) > 1 and len(asked.subject) < _WHOLE else ""
-    return (told or tuple(_limits(whole, asked)))[:_MOST]
+    told, plain = list[str](), list[str]()
+    for sentence in _sentences(asked):
+        demands = [one.said(one.asked) for one in _demands(sentence) if one.asked]
+        if not _ELSE.search(sentence):
+            plain.append(sentence)
+            demands = demands or list(_limits(sentence, asked))
+        told += demands
+    if not told and len(plain) > 1 and len(asked.subject) < _WHOLE:
+        told += _limits(asked.subject, asked)
+    return tuple(dict.fromkeys(told))[:_MOST]
+
+
+def besides(asked: Asked) -> tuple[str, ...]:
+    """What the rows of the instructions that a question names say beyond what it asks for."""
+    demands = [one for sentence in _sentences(asked) for one in _demands(sentence)]
+    told = {(row.name, aspect) for row, aspects in demands for aspect in aspects}
+    every = (
+        one.said((aspect for aspect in _EVERY if (one.row.name, aspect) not in told), " besides: ")
+        for one in demands
+    )
+    return tuple(dict.fromkeys(filter(None, every)))
+
+
+def _sentences(asked: Asked) -> list[str]:
+    """The title and the sentences that ask, with the instruction that "it" means."""
+    sentences = (one for one in dict.fromkeys((asked.title, *asked.asking)) if one)
+    return [f"{_meant(asked.prose)} {one}" if _OF_IT.search(one) else one for one in sentences]
 
 
 def _meant(prose: str) -> str:
@@ -65,8 +104,8 @@ def _rows(name: str) -> tuple[Row, ...]:
     return tuple(rows(f"questions/{name}.txt"))
 
 
-def _demands(sentence: str) -> Iterator[str]:
-    """Of each instruction that a sentence names, the aspects that it asks for."""
+def _demands(sentence: str) -> Iterator[Demand]:
+    """Each instruction that a sentence names, with the aspects that it asks for: what it does and when, where it asks for nothing else."""
     rest, named = sentence, list[Row]()
     for row in _rows("instructions"):
         name = re.compile(row.field("name"), re.IGNORECASE)
@@ -74,11 +113,13 @@ def _demands(sentence: str) -> Iterator[str]:
         if name.search(rest) and (not needs or _places(needs, sentence)):
             named.append(row)
             rest = name.sub(" ", rest)
+    kinds = "|".join(_pattern(row.field("needs") or row.name) for row in named)
+    bare = bool(named) and is_bare(re.sub(rf"(?:{kinds})\w*|{NAME.pattern}", " ", rest))
     for row in named:
-        aspects = [one for one, words in _ASPECTS.items() if re.search(words, rest, re.IGNORECASE)]
-        told = dict.fromkeys(row.field(one) for one in aspects if row.field(one))
-        if told:
-            yield f"{row.name}: {'; '.join(one.rstrip('.') for one in told)} ({row.field('source')})"
+        other = _ELSE.search(sentence) and not bare
+        aspects = (one for one, words in _ASPECTS.items() if re.search(words, rest, re.IGNORECASE))
+        asked = () if other else tuple(one for one in aspects if row.field(one))
+        yield Demand(row, asked or ("does", "when") * bare)
 
 
 def _limits(sentence: str, asked: Asked) -> Iterator[str]:
@@ -111,9 +152,12 @@ def _said(row: Row, sentence: str, subject: str) -> str:
 
 def _places(words: str, sentence: str) -> list[int]:
     """Where a sentence has one of some words, each how a word begins; a short one is the whole word."""
+    return [one.start() for one in re.finditer(_pattern(words), sentence)] if words else []
+
+
+def _pattern(words: str) -> str:
     each = (one.replace("_", "[ _-]?") + r"\b" * (len(one) <= _SHORT) for one in words.split())
-    pattern = rf"(?i)(?<![a-z0-9])(?:{'|'.join(each)})"
-    return [one.start() for one in re.finditer(pattern, sentence)] if words else []
+    return rf"(?i:(?<![a-z0-9])(?:{'|'.join(each)}))"
 
 
 def _each(values: str, sentence: str) -> str:
