@@ -22,6 +22,7 @@ _FEW, _LAST = 2, re.compile(r"\.|::")  # laws of one name; what stands before th
 _FEWEST, PLAIN = 2, 3  # words of a text for a law: that may be it, that is told beside an error
 _NOTE, _SENTENCE = 1200, 320  # characters of a short text, of a sentence that is `normal` (twice as long)
 _CLEAR, _SHARE = 1.5, 0.4  # of the next one's weight, of one that stands first; of the best one's, of another
+_ASKED = 1.5  # how much more a law weighs that is about what is asked
 # the symptom of a text that tells none, of one in which something is refused
 _NONE, _REFUSED = "ask", "build"
 _REFUSES = re.compile(
@@ -149,15 +150,19 @@ def beside(text: str, entry: Known) -> Told:
     return Told((), snippets.facts(text), tuple(one.law for one in found[: is_clear(found)]))
 
 
-def fits(text: str, symptom: str, fewest: int = 0) -> list[Fit]:
-    """The laws that a text with this symptom may be about, of each as many words as `fewest`; the likeliest first."""
-    words = normal(_DENIED.sub(" ", _FILES.sub(" ", text[:_LONGEST])))
+def fits(text: str, symptom: str, fewest: int = 0, subject: str = "") -> list[Fit]:
+    """The laws that a text with this symptom may be about, of each as many words as `fewest`; the likeliest first.
+
+    One that is about what the sentences that ask name, the `subject`, is likelier.
+    """
+    words, chief = normal(_DENIED.sub(" ", _FILES.sub(" ", text[:_LONGEST]))), normal(subject)
     may_be = (
         law for law in LAWS if symptom in (*law.fails, _NONE) or (symptom == _REFUSED and _NONE in law.fails)
     )
     found = (fit for law in may_be if (fit := _fit(law, words)) and fit.words >= fewest)
-    every = sorted(found, key=lambda one: -one.weight)[:MOST]
-    return [one for one in every if one.weight >= _SHARE * every[0].weight]
+    asked = {one: _ASKED if any(word in chief for word in one.law.nouns) else 1 for one in found}
+    every = sorted(asked, key=lambda one: -one.weight * asked[one])[:MOST]
+    return [one for one in every if one.weight >= _SHARE * max(other.weight for other in every)]
 
 
 def keyed(text: str) -> tuple[list[Law], str]:

@@ -51,7 +51,8 @@ def find(text: str, folded: str) -> Told | None:
     documented = (*functions, *named.documented(asked.subject))
     keyed, rest = laws.keyed(asked.subject)
     meant = bool(keyed) and asking.is_bare(rest) and not (asked.prose or asked.code)
-    found = keyed if meant else [one.law for one in laws.fits(symptoms.unsettled(text), "ask")] or keyed
+    fits = laws.fits(symptoms.unsettled(text), "ask", subject=asked.subject)
+    found = keyed if meant else [one.law for one in fits] or keyed
     note = symptoms.is_prose(folded) or (found and len(text) < _NOTE and "|" not in text)
     if asking.is_log(text) or not (asked.asking or documented or note):
         return None
