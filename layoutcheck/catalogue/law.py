@@ -10,6 +10,7 @@ from layoutcheck.catalogue.rows import Row, rows
 
 _BETWEEN = re.compile(r"[^a-z0-9.@<>+%]+|\.(?=\s|$)")
 NAME = re.compile(r"(?![A-Z]?[a-z]+\b(?!(?:\.|::)\w))(?=[\w.:]{3})[A-Za-z_]\w+(?:(?:\.|::)\w+)*")
+_BULK = re.compile(r"cp[. ]async[. ]bulk")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 SHORT = 3  # letters of a word that is looked for whole
 
@@ -51,15 +52,20 @@ def _law(row: Row) -> Law:
 
 def normal(text: str) -> str:
     """The words of a text in lower case between single spaces, and behind them those of its names in CamelCase apart."""
-    return "".join(f" {_BETWEEN.sub(' ', one.lower())} " for one in (text, _CAMEL.sub(" ", text)))
+    return "".join(f" {_words(one)} " for one in (text, _CAMEL.sub(" ", text)))
 
 
 def words_of(listed: str) -> tuple[str, ...]:
     """Each word as it is looked for in a text that is `normal`: from the space before it on, a short last one to the space behind it."""
-    plain = (_BETWEEN.sub(" ", one.lower()).strip() for one in listed.split())
+    plain = (_words(one).strip() for one in listed.split())
     return tuple(
         dict.fromkeys(f" {one} " if len(one.split()[-1]) <= SHORT else f" {one}" for one in plain if one)
     )
+
+
+def _words(text: str) -> str:
+    """The words in lower case; a bulk copy is no cp.async, whose name begins its own."""
+    return _BULK.sub("cp.bulk", _BETWEEN.sub(" ", text.lower()))
 
 
 LAWS = tuple(map(_law, rows("laws.txt")))

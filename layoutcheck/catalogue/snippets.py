@@ -55,6 +55,15 @@ _PART = re.compile(
     r"\b[a-z]\w*\.(?:split\([^()\"']{0,60}\bdim ?= ?|(?:chunk|unbind)\([^()\"']{0,60}, ?(?:dim ?= ?)?)(?:-1|[1-9])\)"
 )  # along other than the first mode
 
+_VECTOR = r"(?:u?int|float|u?short|u?char|double|longlong|ulonglong)[234]|uint128_t"
+_CAST = re.compile(
+    rf"(?:reinterpret_cast ?< ?|\( ?)(?:const )?(?:cute::)?(?P<wide>{_VECTOR}) ?(?:const )?\* ?[)>] ?\(?&?(?P<name>[a-zA-Z]\w*)"
+)
+_ARRAY = re.compile(
+    rf"(?P<aligned>\b(?:alignas|__align__) ?\([^()]*\) ?|\bextern __shared__ )?(?P<type>(?<!const )\b(?:{_VECTOR}|u?int(?:8|16|32|64)_t|float|double|int|unsigned|char|short|(?:__)?half2?|(?:__)?nv_bfloat162?)) (?P<name>[a-zA-Z]\w*) ?\[[^\];=]*\] ?[;=]"
+)
+_BYTES = {"char": 1, "short": 2, "half": 2, "bfloat16": 2, "int": 4, "unsigned": 4, "float": 4, "half2": 4, "bfloat162": 4, "double": 8, "longlong": 8, "uint128_t": 16}  # fmt: skip
+
 
 class Code(NamedTuple):
     """`layouts` by name, "" for those without; `bits` of one instruction and of one element, and the threads of a block, 0 where the text does not tell."""
@@ -76,6 +85,7 @@ def facts(text: str) -> tuple[str, ...]:
         _traits(read),
         _barriers(code),
         _views(code),
+        _casts(code),
     )
     return tuple(one for every in told for one in every)[:_MOST] or tuple(_made(read))
 
@@ -88,6 +98,40 @@ def _views(code: str) -> list[str]:
     return [
         f"`{found[0]}` gives views: each row keeps the pitch of the whole tensor, so that they are not packed; a kernel that takes no strides, or packed ones, reads other rows: hand it .stride(), or .contiguous() first"
     ]
+
+
+def _casts(code: str) -> list[str]:
+    """That an array is accessed by a vector that is wider than what its type aligns it to: cast by its name, or as an argument of a function that casts it."""
+    about = "misalign" in code.lower() or "unaligned" in code.lower()
+    wide = {one["name"]: one["wide"] for one in _CAST.finditer(code) if about}
+    for one in tuple(wide):
+        for head in re.finditer(
+            rf"\b(?P<called>\w+) ?\((?P<given>[^(){{}};]*\b{one}\b[^(){{}};]*)\)\s*\{{", code
+        ):
+            at = next(at for at, part in enumerate(split(head["given"])) if re.search(rf"\b{one}\b", part))
+            for call in re.finditer(
+                rf"\b{head['called']} ?(?:<[^<>]*> ?)?\((?P<given>[^(){{}};]*)\) ?;", code
+            ):
+                given = [part.strip("& ") for part in split(call["given"])]
+                wide |= {given[at]: wide[one]} if at < len(given) else {}
+    return [
+        f"`{made['type']} {made['name']}[]` is aligned to {have} bytes, and is accessed as {wide[made['name']]}, by {need}: a cast asserts that and does not see to it, so that it faults where the array lies in memory (a debug build, an index of the run) at no multiple of {need}; declare it alignas({need}), or copy {have} bytes at a time (LC202)"
+        for made in _ARRAY.finditer(code)
+        if made["name"] in wide
+        and not made["aligned"]
+        and (have := _aligned(made["type"])) < (need := _aligned(wide[made["name"]]))
+    ]
+
+
+def _aligned(typed: str) -> int:
+    """The bytes that a type of CUDA is aligned to [CUDA Programming Guide, built-in vector types]."""
+    name = typed.removeprefix("__").removeprefix("nv_")
+    if sized := re.fullmatch(r"u?int(8|16|32|64)_t", name):
+        return int(sized[1]) // 8
+    if name in _BYTES:
+        return _BYTES[name]
+    count = int(name[-1])
+    return min(_BYTES[name[:-1].removeprefix("u")] * (1 if count == 3 else count), 16)
 
 
 def results(text: str) -> list[str]:

@@ -71,7 +71,8 @@ def worked_out(folded: str) -> tuple[str, ...]:
 def led(answer: Answer, told: laws.Told, folded: str) -> Answer:
     """The answer, of a text with these laws, which says what the text tells of its cause itself, and what may be it.
 
-    The likeliest law stands before what the entry may have for causes, unless numbers or the entry name one.
+    What its code decides by the entry's own rule is the cause. The likeliest law stands before what the entry may have for causes,
+    unless numbers or the entry name one.
     """
     entry, first = answer.entry, next(iter(told.laws), None)
     general = whose.without_cute(entry, entry.cause.partition("{")[0].strip(), folded)
@@ -81,7 +82,11 @@ def led(answer: Answer, told: laws.Told, folded: str) -> Answer:
     said = "; ".join(f"'{one.rstrip('.')}'" for one in told.claims)
     opened = f"The text itself says: {said}." if said else SENTENCES["OPEN"]
     before, _, behind = answer.cause.partition(general)
-    if first and told.leads and not numbers(folded):
+    decided = next((one for one in told.code if entry.rule and f"({entry.rule})" in one), "")
+    if decided:
+        cause, remedy = f"The code that stands in the text tells it: {decided}.", _short(answer.remedy)
+        facts = tuple(one for one in told.code if one != decided)
+    elif first and told.leads and not numbers(folded):
         cause, remedy = f"{opened} By its words it may be this: {first}{_tells(first)}", _short(answer.remedy)
         facts = (*told.code, *map(may_be, told.laws[1:]))
     else:

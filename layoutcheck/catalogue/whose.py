@@ -27,6 +27,7 @@ ECHO = "Before it the text says: {earlier}. That comes first, and the fault may 
 _OF_CPP = re.compile(
     r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\w\*[,)]|\.(?:cuh?|hpp|h|cpp|cc)\b|terminate called|\bwhat\(\): |panicked at|\.rs\b|\bthrust::|\bNVRM:"
 )
+_WRITTEN = re.compile(r"__(?:device|global)__ \w")  # a kernel that the text has
 _CAPACITY = tables.called("cuda.shared-capacity")
 _RUN = ("sanitizer.", "cuda.", "driver.", "symptom.", "topic.", "kernel-hangs", "results-differ")
 _KERNEL = re.compile(r"\b[Kk]ernel(?: name)?: ?(?P<kernel>[A-Za-z_]\w{5,200})")
@@ -92,7 +93,8 @@ def for_builder(entry: Known, remedy: str, folded: str) -> str:
 def for_kernel(entry: Known, remedy: str, folded: str) -> str:
     """The remedy without a trace of a Python script, where the text is about a kernel of C++ or of another compiler."""
     where = origin.find(folded)
-    other = where.owner if entry.name.startswith(_RUN) and where.world == origin.COMPILER else None
+    compiled = where.world == origin.COMPILER and not _WRITTEN.search(folded)
+    other = where.owner if entry.name.startswith(_RUN) and compiled else None
     if other and "misaligned" in entry.name:
         return (
             f"{_named_first(folded)}{other.name} compiles a kernel for arguments whose addresses are multiples of 16 and places its buffers itself: print data_ptr() % 16 of the tensors, since a view may begin elsewhere than the first call's; take a larger block, fewer stages, or loads by pointers instead of TMA in the kernel's configuration, "

@@ -406,3 +406,39 @@ def test_layouts_and_barriers_of_code_are_told(text: str, part: str) -> None:
 )
 def test_a_barrier_that_all_threads_reach_is_no_finding(text: str) -> None:
     assert snippets.facts(text) == ()
+
+
+_CAST = "__device__ void move(void* to, const void* from) { *(int4*) to = *(const int4*) from; }\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("float buf[4]; *(float4*)buf = v;", "`float buf[]` is aligned to 4 bytes, and is accessed as float4, by 16"),
+        ("__shared__ half s[64]; auto v = *reinterpret_cast<const uint2*>(&s[i]);", "`half s[]` is aligned to 2 bytes, and is accessed as uint2, by 8"),
+        (f"{_CAST}float2 part[2]; move(part, p);", "`float2 part[]` is aligned to 8 bytes, and is accessed as int4, by 16"),
+        (f"{_CAST}float2 part[2]; move(p, part);", "declare it alignas(16), or copy 8 bytes at a time (LC202)"),
+        (f"{_CAST}float2 part[2]; other(part, p);", ""),
+        ("alignas(16) float buf[4]; *(float4*)buf = v;", ""),
+        ("extern __shared__ float buf[]; *(float4*)buf = v;", ""),
+        ("double4 buf[4]; *(float4*)buf = v;", ""),
+        ("float buf[4]; *(float4*)other = v;", ""),
+    ],
+)  # fmt: skip
+def test_an_array_that_is_cast_to_a_wider_vector_is_the_cause_of_a_misaligned_address(
+    code: str, said: str
+) -> None:
+    (found, *_) = answers(f"CUDA Exception: Warp Misaligned Address in the debug build of my kernel\n{code}")
+    begins = "The code that stands in the text tells it: " if said else "The text does not state the cause."
+    assert said in found.cause and found.cause.startswith(begins)
+    assert found.entry.name == "cuda.misaligned-address"
+    assert not snippets.facts(f"my kernel is slow\n{code}")
+
+
+def test_a_bulk_copy_is_no_cp_async() -> None:
+    text = (
+        "compute-sanitizer reports a misaligned read from shared memory in cp.async.bulk.tensor, a TMA store"
+    )
+    (found, *_) = answers(text)
+    assert found.entry.name == "cuda.misaligned-tma" and "a multiple of 128 bytes" in found.cause
+    assert not any("cp_async" in law.names for law in (one.law for one in laws.fits(text, "fault")))
