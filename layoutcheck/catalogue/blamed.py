@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutcheck.catalogue import dsl_names, installed, quoted, raised
+from layoutcheck.catalogue import dsl_names, failing, installed, quoted, raised
 from layoutcheck.catalogue.answering import Answer
 from layoutcheck.catalogue.entry import CLEAN
 from layoutcheck.catalogue.quoted import Bound, Quoted, written
@@ -57,9 +57,8 @@ def led(answer: Answer, text: str, folded: str) -> Answer:
     calls = quoted.calls(text)
     if _LAUNCH.search(message):
         return _of_launch(answer, calls)
-    if not calls:
-        return _of_signature(answer, folded)
-    return _of_parameters(answer, calls, message, folded) or _named(answer, calls, message, text, folded)
+    parameters = _of_parameters(answer, calls, message, folded) if calls else _of_signature(answer, folded)
+    return parameters or _named(answer, calls, message, text, folded)
 
 
 def _message(folded: str) -> str:
@@ -110,12 +109,12 @@ def _of_parameters(answer: Answer, calls: list[Quoted], message: str, folded: st
     return replace(answer, cause=cause, remedy=". ".join(helps))
 
 
-def _of_signature(answer: Answer, folded: str) -> Answer:
+def _of_signature(answer: Answer, folded: str) -> Answer | None:
     """A call that is not in the text, by the signature that is."""
     printed = _PRINTED.search(folded)
     why = _WHY.search(folded, printed.end()) if printed else None
     if printed is None or why is None:
-        return answer
+        return None
     cause = f"{printed['function']} takes {printed['signature']}, and the call has {why['said']}."
     helps = f"Give {printed['function']} one argument for each of these parameters; cute.compile passes on what stands behind the function"
     return replace(answer, cause=cause, remedy=helps)
@@ -178,10 +177,8 @@ def _named(answer: Answer, calls: list[Quoted], message: str, text: str, folded:
     """The answer with the arguments that the message is about, as the user's line writes them."""
     mismatch = _mismatch(message)
     statement = None if mismatch else raised.find(message)
-    absent = _ABSENT.search(message)
-    asked = (
-        re.findall(rf"(\w+)\.{absent['name']}\b", text) if absent else []
-    )  # of what the DSL's line asks it
+    inner = None if mismatch or statement or _CREATED.search(folded) else failing.find(text)
+    asked = inner.parameters if inner else ()
     condition = " ".join((statement.condition if statement else "", *asked))
     facts: list[str] = []
     for call in calls:
@@ -199,9 +196,17 @@ def _named(answer: Answer, calls: list[Quoted], message: str, text: str, folded:
     if mismatch and not facts:
         cause = f"A function of the DSL takes {mismatch[1]} for {mismatch[0]}, and is given {_SAID_KIND.get(mismatch[2], mismatch[2])}."
         return replace(answer, cause=cause, remedy=f"Give {mismatch[1]} in the call at that line")
+    if inner:
+        only = (
+            f"Look at what the call gives for {next(iter(asked))}. "
+            if inner.function and len(asked) == 1
+            else ""
+        )
+        answer = replace(answer, cause=f"{inner.told} {answer.cause}", remedy=only + answer.remedy)
     facts += _elsewhere(text, message)
     if not facts and _CREATED.search(folded):
-        facts = operands(calls[0])
+        taken = quoted.subscript(text)
+        facts = [_made(*taken)] if taken else operands(calls[0]) if calls else []
     new = [one for one in facts if one not in answer.facts]
     return replace(answer, facts=(*new, *answer.facts)) if new else answer
 
@@ -235,13 +240,14 @@ def _elsewhere(text: str, message: str) -> list[str]:
 def operands(call: Quoted) -> list[str]:
     """What a call is given for each parameter, with the lines that make it."""
     bound = quoted.bind(call)
-    told = []
-    for name, node in (bound.given if bound else {}).items():
-        lines = [f"line {at}: {written(value)}" for at, value in quoted.made(call.place, node)[:_MOST_LINES]]
-        told.append(
-            f"{call.place}: {name} = {written(node)}" + (f"; assigned at {'; '.join(lines)}" if lines else "")
-        )
+    told = [_made(call.place, node, f"{name} = ") for name, node in (bound.given if bound else {}).items()]
     return told[:_MOST_OPERANDS]
+
+
+def _made(place: str, node: ast.expr, name: str = "") -> str:
+    """An expression of a line as it is written, with the lines that make it."""
+    lines = [f"line {at}: {written(value)}" for at, value in quoted.made(place, node)[:_MOST_LINES]]
+    return f"{place}: {name}{written(node)}" + (f"; assigned at {'; '.join(lines)}" if lines else "")
 
 
 def _mismatch(message: str) -> tuple[str, str, str] | None:

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from layoutcheck.catalogue import installed, origin
 from layoutcheck.catalogue.installed import Signature
 
-_FRAME = re.compile(
-    r'^\W*File "(?P<file>[^"\n]{1,400})", line (?P<line>[0-9]+)(?:, in (?P<function>[\w.<>]+))?\n(?P<code>(?:(?!\W*File ").*\n?){0,4})',
+FRAME = re.compile(
+    r'^\W*File "(?P<file>[^"\n]{1,400})", line (?P<line>[0-9]+)(?:, in (?P<function>[\w.<>]+))?\n(?P<code>(?:(?![^\w\n]*File ").*\n?){0,4})',
     re.MULTILINE,
 )
 _ARROW = re.compile(r"-->\W{0,6}(?P<file>/?[^\s:]{1,400}\.py):(?P<line>[0-9]+)(?::[0-9]+)?\W*\n")
@@ -41,7 +41,7 @@ class Quoted(NamedTuple):
     @property
     def name(self) -> str:
         """What is called, without what it is an attribute of."""
-        return _last(self.node.func)
+        return last(self.node.func)
 
 
 class Bound(NamedTuple):
@@ -60,7 +60,7 @@ def calls(text: str) -> list[Quoted]:
     if not lines:
         return []
     file, number, line, marked = lines[-1]
-    read = _whole(file, number, line) or _alone(line)
+    read = _whole(file, number, line) or alone(line)
     if read is None:
         return []
     tree, within = read
@@ -69,14 +69,28 @@ def calls(text: str) -> list[Quoted]:
     return [Quoted(f"{file}:{number}", one) for one in pointed or found]
 
 
+def subscript(text: str) -> tuple[str, ast.Subscript] | None:
+    """(place, expression) of what the user's innermost line takes out of a tensor, where Python underlines that; else None."""
+    place, marked = next(((f"{one[0]}:{one[1]}", one[3]) for one in [*_lines(text)][-1:]), ("", ""))
+    read = alone(marked) if marked else None
+    made = read[0].body[0] if read else None
+    taken = made.value if isinstance(made, ast.Expr) else None
+    return (place, taken) if isinstance(taken, ast.Subscript) else None
+
+
+def line_of(match: re.Match[str]) -> tuple[str, str]:
+    """(the line of a frame, the part of it that is underlined)."""
+    code = match["code"].split("\n")
+    marks = code[1] if len(code) > 1 and _MARKS.match(code[1]) else ""
+    return code[0].strip(), code[0][len(marks) - len(marks.lstrip()) : len(marks.rstrip())]
+
+
 def _lines(text: str) -> Iterator[tuple[str, int, str, str]]:
     """(file, line, its code, the part that is underlined) of the user's lines, in the order of the text."""
-    for match in _FRAME.finditer(text):
-        code = match["code"].split("\n")
-        marks = code[1] if len(code) > 1 and _MARKS.match(code[1]) else ""
-        marked = code[0][marks.find("^") : marks.rfind("^") + 1] if marks else ""
-        if origin.is_own(match["file"]) and code[0].strip():
-            yield match["file"], int(match["line"]), code[0].strip(), marked
+    for match in FRAME.finditer(text):
+        line, marked = line_of(match)
+        if origin.is_own(match["file"]) and line:
+            yield match["file"], int(match["line"]), line, marked
     for match in _ARROW.finditer(text):
         rows = _NUMBERED.finditer(text, match.end(), match.end() + _REACH)
         code = next((row["code"].strip() for row in rows if row["line"] == match["line"]), "")
@@ -105,7 +119,7 @@ def source(file: str) -> tuple[list[str], ast.Module] | None:
         return None
 
 
-def _alone(line: str) -> Read | None:
+def alone(line: str) -> Read | None:
     """The tree of a line by itself; of the head of a block with an empty one."""
     for made in (line, f"{line} pass", f"{line.rstrip(',')})"):
         with contextlib.suppress(SyntaxError, ValueError):
@@ -120,7 +134,7 @@ def bind(call: Quoted, text: str = "") -> Bound | None:
     """
     own = source(call.place.rpartition(":")[0])
     every = list(installed.signatures_in(own[1], call.name)) if own else []
-    bound = [_bound(call.node, one) for one in every or installed.signatures(call.name)]
+    bound = [fitted(call.node, one) for one in every or installed.signatures(call.name)]
     if any(isinstance(one, ast.Starred) for one in call.node.args) or any(
         one.arg is None for one in call.node.keywords
     ):
@@ -142,10 +156,11 @@ def bind_printed(call: Quoted, function: str, signature: str) -> Bound | None:
     except SyntaxError:
         return None
     node = ast.Call(call.node.func, _given(call.node), call.node.keywords)
-    return next((_bound(node, one) for one in installed.signatures_in(made, function)), None)
+    return next((fitted(node, one) for one in installed.signatures_in(made, function)), None)
 
 
-def _bound(node: ast.Call, signature: Signature) -> Bound:
+def fitted(node: ast.Call, signature: Signature) -> Bound:
+    """The arguments of a call by the parameters of one signature."""
     positional = [one for one in signature.names if one not in signature.keyword_only]
     given = dict(zip(positional, node.args, strict=False))
     surplus = () if signature.open else tuple(node.args[len(positional) :])
@@ -165,7 +180,8 @@ def written(node: ast.expr) -> str:
     return code if len(code) <= _LONGEST else f"{code[:_LONGEST]}..."
 
 
-def _last(node: ast.expr) -> str:
+def last(node: ast.expr) -> str:
+    """The name of a name, or of what is taken of an object."""
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
@@ -205,7 +221,7 @@ def made(place: str, node: ast.expr) -> list[tuple[int, ast.expr]]:
             break
         here, line = reached.pop(0)
         if isinstance(here, ast.Call):
-            if _MAKES.fullmatch(_last(here.func)) and line != int(number):
+            if _MAKES.fullmatch(last(here.func)) and line != int(number):
                 found.setdefault(line, here)
             inner = [*here.args, *(one.value for one in here.keywords)]
             inner += [here.func.value] if isinstance(here.func, ast.Attribute) else []
@@ -239,7 +255,7 @@ def _values(tree: ast.Module, name: ast.expr, line: int) -> Iterator[tuple[int, 
         names = [one.arg for one in (*function.args.posonlyargs, *function.args.args) if one.arg != "self"]
         if wanted in names:
             for call in nodes:
-                if isinstance(call, ast.Call) and function.name in (_last(call.func), *_compiled(call)):
+                if isinstance(call, ast.Call) and function.name in (last(call.func), *_compiled(call)):
                     given = dict(zip(names, _given(call), strict=False))
                     given |= {str(one.arg): one.value for one in call.keywords}
                     yield from ((call.lineno, given[wanted]) for _ in range(wanted in given))
@@ -248,7 +264,7 @@ def _values(tree: ast.Module, name: ast.expr, line: int) -> Iterator[tuple[int, 
 
 def _compiled(call: ast.Call) -> tuple[str, ...]:
     """What cute.compile compiles: a function by its name, or an object by its __call__."""
-    return (_last(call.args[0]), "__call__") if _last(call.func) == "compile" and call.args else ()
+    return (last(call.args[0]), "__call__") if last(call.func) == "compile" and call.args else ()
 
 
 def _given(call: ast.Call) -> list[ast.expr]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import answers, quoted
+from layoutcheck.catalogue import answers, installed, quoted
 
 pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl")
 
@@ -97,6 +97,49 @@ def test_what_the_dsls_own_line_asks_is_the_argument_of_that_name(program: str) 
     said = "AttributeError: '_Tensor' object has no attribute '_unpack'"
     (first, *_) = answers(text(program, 14, "cute.copy(atom, a, a)", said))
     assert first.facts[0] == f"{program}:14: cute.copy is given atom = atom"
+
+
+def failing(path: str, line: str, function: str, said: str, user: str = "made = cute.something(") -> str:
+    """A traceback whose last frame is that line of the installed DSL, underlined between the bars."""
+    head, marked, tail = line.split("|")
+    plain, source = (
+        head + marked + tail,
+        next(one for name, one in installed.files() if installed.short(name) == path),
+    )
+    at = next(at for at, one in enumerate(source.split("\n"), 1) if one.strip() == plain)
+    frame = f'  File "{HERE.partition("cute/")[0]}{path}", line {at}, in {function}\n'
+    marks = " " * (4 + len(head)) + "~" * (len(marked) - 3) + "^^^"
+    own = f'  File "/u/k.py", line 9, in host\n    {user}\n'
+    return f"Traceback (most recent call last):\n{own}{frame}    {plain}\n{marks}\n{said}\n"
+
+
+def test_the_dsls_line_that_fails_leads_to_a_parameter_through_its_assignments() -> None:
+    said = "TypeError: 'TiledMma' object is not subscriptable"
+    line = "mma_tiler_mk = (|mma_mnk[0]|, *mma_mnk[2:])"
+    (first, *_) = answers(failing("cute/nvgpu/helpers.py", line, "make_tiled_tma_atom_A", said))
+    assert first.cause.startswith(
+        "The DSL fails at `mma_mnk[0]`, of mma_tiler_mnk of make_tiled_tma_atom_A (cute/nvgpu/helpers.py:"
+    )
+    assert first.remedy.startswith("Look at what the call gives for mma_tiler_mnk. ")
+
+
+def test_the_dsls_line_that_fails_leads_to_the_argument_of_a_constructor() -> None:
+    said, file = "IndexError: tuple index out of range", "utils/static_persistent_tile_scheduler.py"
+    user = "p = utils.PersistentTileSchedulerParams((8, 8, 4), (1, 1))"
+    (first, *_) = answers(failing(file, "if |cluster_shape_mnk[2]| != 1:", "__init__", said, user))
+    assert "of cluster_shape_mnk of PersistentTileSchedulerParams (" in first.cause
+    assert first.facts[0].endswith("PersistentTileSchedulerParams is given cluster_shape_mnk = (1, 1)")
+
+
+def test_a_frame_below_the_underlined_part_does_not_hide_it() -> None:
+    """Of a call with three arguments the one that Python underlines is told."""
+    code = "cute.copy(s2r, tXsA[None, None, k, 0], tXrA[None, None, k])"
+    marks = " " * 43 + "~~~~^^^^^^^^^^^^^^^"
+    layout, coordinate = '!cute.layout<"(8,4,2,3):(1,8,32,64)">', '!cute.coord<"(_,_,0)">'
+    said = f"expects `coord` and shape of view are weakly congruent, but got '{layout}', '{coordinate}'"
+    error = f"MLIRError: Operation creation failed:\nerror: unknown: {said}"
+    (first, *_) = answers(text("/u/k.py", 58, f"{code}\n{marks}", error))
+    assert first.facts[0] == "/u/k.py:58: tXrA[None, None, k]"
 
 
 def test_a_signature_in_the_text_says_what_a_call_outside_of_it_lacks() -> None:
