@@ -177,7 +177,8 @@ def _named(answer: Answer, calls: list[Quoted], message: str, text: str, folded:
     """The answer with the arguments that the message is about, as the user's line writes them."""
     mismatch = _mismatch(message)
     statement = None if mismatch else raised.find(message)
-    inner = None if mismatch or statement or _CREATED.search(folded) else failing.find(text)
+    raised_by_python = not (mismatch or statement) and _OF_PYTHON.search(folded)
+    inner = failing.find(text) if raised_by_python else None
     asked = inner.parameters if inner else ()
     condition = " ".join((statement.condition if statement else "", *asked))
     facts: list[str] = []
@@ -203,7 +204,8 @@ def _named(answer: Answer, calls: list[Quoted], message: str, text: str, folded:
             else ""
         )
         answer = replace(answer, cause=f"{inner.told} {answer.cause}", remedy=only + answer.remedy)
-    facts += _elsewhere(text, message)
+    objects = (dsl_names.TYPES.get(one[1] or one[2], "") for one in _OBJECTS.finditer(message))
+    facts += [*_elsewhere(text, message), *filter(None, dict.fromkeys(objects))]
     if not facts and _CREATED.search(folded):
         taken = quoted.subscript(text)
         facts = [_made(*taken)] if taken else operands(calls[0]) if calls else []
@@ -212,6 +214,8 @@ def _named(answer: Answer, calls: list[Quoted], message: str, text: str, folded:
 
 
 _CREATED = re.compile(r"Operation creation failed|\berror: unknown: ")
+_OF_PYTHON = re.compile(r"\b(?:Type|Attribute|Index|Key|ZeroDivision)Error: (?!.*Error: )")
+_OBJECTS = re.compile(r"<(?:\w+\.)*_?(\w+) object at 0x|\.(\w+)\(_\w+__origin")  # that a message prints
 _PARAMETER = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 _ALIAS = {"copy_bits": "num_bits_per_copy"}  # what the compiler calls a parameter of the DSL
 

@@ -37,6 +37,7 @@ def _named(field: re.Match[str]) -> str:
 
 
 _FAMILIES = {one.name: one.cause for one in meanings.read("codes")}
+_JOINS = meanings.read("joins")
 _NAME = re.compile(r"`?\{(\w+)(?:[!:][^}]*)?\}`?")
 _TERMS = {"staged": "value of the run", "meta": "Python value", "var": "a variable"}
 _FEWEST_LETTERS = 20
@@ -55,6 +56,12 @@ class Coded(NamedTuple):
 def cause(code: str) -> str:
     """Why errors of a code's family are raised; "" for a family that is not known."""
     return _FAMILIES.get(code.partition("_")[0], "")
+
+
+def told(code: str, said: str) -> dict[str, str]:
+    """The cause of a coded message, and what helps where the types that it prints tell."""
+    joined = meanings.first(_JOINS, said) if code.startswith("TYPE_") else None
+    return {"cause": joined.cause, "fix": joined.helps} if joined else {"cause": cause(code)}
 
 
 def find(folded: str) -> Coded | None:

@@ -82,7 +82,7 @@ def fill(entry: Known, groups: Groups, facts: tuple[str, ...], folded: str) -> N
 _FOREIGN = re.compile(
     r"'(?!cute|nvvm|nvgpu|gpu|llvm|arith|memref|vector|scf|cf|func|builtin)([a-z]\w*)\.[\w.]+'(?: op\b|$| that was)"
 )
-_CLASS = re.compile(r"_?([A-Z]\w+|tuple)")
+_CLASS = re.compile(r"_?([A-Z]\w+|tuple|sequence)")
 _MESSAGE = re.compile(r' && "[^"]*"$')
 _LOWERS = re.compile(r"(?i)legali[sz]|lower|translat|unsupported|not supported|marked illegal|pass pipeline")
 _EACH_TARGET = "Compile for the architecture that the instruction's or the macro's name has, if it is the GPU's: -gencode arch=compute_89,code=sm_89 for SM89, and with the suffix a from SM90 on: compute_90a,sm_90a (H100), 100a (B200), 120a (RTX 50 and PRO, which have SM90's TMA)"
@@ -272,7 +272,7 @@ WAYS: dict[str, Callable[[Groups, tuple[str, ...], str], Groups]] = {
     "member": _of_member,
     "objects": _of_objects,
     "operand": _of_operand,
-    "code": lambda groups, facts, folded: {"cause": codes.cause(groups["code"])},
+    "code": lambda groups, facts, folded: codes.told(groups["code"], groups["said"]),
     "code alone": _of_code_alone,
     "companion": lambda groups, facts, folded: {"package": installed.imported(groups["function"])},
     "vectors": lambda groups, facts, folded: context.vectors(folded),

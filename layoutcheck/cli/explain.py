@@ -199,7 +199,9 @@ def _words(pasted: str, known: str) -> tuple[str, ...]:
     ours, theirs = "".join(known.split()), "".join(pasted.split())
     if not ours or not theirs or ours in theirs or theirs in ours:
         return ()
-    return (f"the text is of another DSL version, which words it: {' '.join(pasted.split())[:_MOST_WORDS]}",)
+    return (
+        f"the text words it as another check or DSL version does: {' '.join(pasted.split())[:_MOST_WORDS]}",
+    )
 
 
 def _folders(sources: str | None) -> list[Path]:
