@@ -35,7 +35,7 @@ _OF_PARSER = re.compile(
 )  # what follows from a name that is not known
 _MOST_ERRORS = 40  # of a compile that are looked at
 _OF_CPP = re.compile(r"\bnvcc\b|\b(?:cute|cutlass)::|#include\b|\bauto \w+ ?=|\btemplate ?<")
-_OF_THE_DSL = re.compile(r"cutlass\.cute|@cute\b|\bcute\.\w|\bDSL\b|\.py\b")
+_OF_THE_DSL = re.compile(r"cutlass\.cute|@cute\b|\bcute\.\w|\bDSL\b|(?<!\bsetup)\.py\b")
 _IN_A_FUNCTION = re.compile(r"\bNameError in `\w+`")  # as the DSL alone words it
 
 
