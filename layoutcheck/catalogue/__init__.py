@@ -241,7 +241,7 @@ def _by_demand(paste: Paste) -> list[Answer]:
 
 def _by_refusal(paste: Paste) -> list[Answer]:
     """A verifier's message by itself, or a traceback."""
-    refused = unmatched.of_refusal(paste.where.world, paste.folded, paste.place)
+    refused = unmatched.of_refusal(paste.where.world, paste.text, paste.folded, paste.place)
     return [refused] if refused else []
 
 

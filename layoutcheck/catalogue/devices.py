@@ -23,11 +23,14 @@ _TARGET = re.compile(
     r"(?i)(?:-arch[= ]|\bARCH=|ARCH(?:ITECTURES|_LIST)?[=:] ?[\"']?|code=|gpu-name[= ])(?:sm_|compute_)?(?P<major>[0-9]{1,2})\.?(?P<minor>[0-9])(?P<suffix>[af]?)\b"
 )
 _CAPABILITY = re.compile(
-    r"(?i)compute[ _]capability\W{0,3}(?P<major>[0-9]{1,2})\.(?P<minor>[0-9])\b|Architecture: [\w ]{0,20}\(sm_(?P<number>[0-9]{2,3})\w?\)|(?:found |on an? |GPU is |\()SM_?(?P<said>[0-9]{2,3})\b"
+    r"(?i)compute[ _]capability\W{0,3}(?P<major>[0-9]{1,2})\.(?P<minor>[0-9])\b|Architecture: [\w ]{0,20}\(sm_(?P<number>[0-9]{2,3})\w?\)|(?:found |on an? |GPU is |\()SM_?(?P<said>[0-9]{2,3})[af]?\b"
 )
 _DEVICE = re.compile(
     r"(?<=NVIDIA )[TLA][0-9]{1,2}\b|(?<=Tesla )[TLA][0-9]{1,2}\b|(?<= on )[TL]4\b|(?<= on a )[TL]4\b|\b(?:[KMPVATHBL][0-9]{2,3}0?S?|GB?[0-9]{2,3}|(?:RTX )?[2345]0[6-9]0(?:(?= ?Ti)|\b)|RTX PRO [0-9]{4}|Jetson \w+)\b"
 )
+_COMPARED = re.compile(
+    r"(?i)\b(?:works?|passe?s?|fine|correct|right|ok) (?:\w+ ){0,3}?on (?:an? |the |our |my )?[\w ]{2,14}"
+)  # the GPU of which a text says that nothing fails there
 _ARCH = re.compile(r"(?i)\bsm_?([0-9]{2,3})")
 _FIRST_OF_A = 90  # whose targets have the suffix a
 _FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
@@ -113,6 +116,7 @@ def beyond(folded: str) -> tuple[str, ...]:
 
 def _gpu(folded: str) -> tuple[int, str]:
     """(compute capability as major * 10 + minor, the words that say so) of the GPU that the text names; (0, "") for none."""
+    folded = _COMPARED.sub(" ", folded)
     found = _CAPABILITY.search(folded)
     if found:
         number = found["number"] or found["said"] or found["major"] + found["minor"]

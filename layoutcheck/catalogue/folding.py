@@ -167,15 +167,20 @@ def fold(text: str) -> str:
     return _OF_MSBUILD.sub(r"\1: ", SPACE.sub(" ", text.translate(_PLAIN)))
 
 
+_PLACED = re.compile(
+    r"\S.{0,300}(?:\([0-9]+\)|:[0-9]+:[0-9]+) ?: (?:note|error|warning|remark)\b"
+)  # of a compiler
+
+
 def without_source(text: str, said: str) -> str:
-    """A compiler's message without the indented line of source below it, which the folded text runs on with."""
+    """A message without what the folded text runs on with: an empty or indented line below it, or another message."""
     at = text.find(said[:_TELLS]) if len(text) >= HEAD else 0
     near = text[max(0, at - _AROUND) : at + _AROUND] if len(text) >= HEAD else text
     lines = near.translate(_PLAIN).splitlines()
     for line, below in itertools.pairwise([*lines, ""]):
         folded = SPACE.sub(" ", line).strip()
         at = folded.find(said[:_TELLS])
-        if at >= 0 and (not below.strip() or below.startswith("  ")):
+        if at >= 0 and (not below.strip() or below.startswith("  ") or _PLACED.match(below)):
             return said[: len(folded) - at]
     return said
 

@@ -107,7 +107,7 @@ _BLAMED = re.compile(
     r"(?i)\b(?:traced to|located (?:in|at)|comes? from|happens in|(?:bug|fault|crash|race|error) (?:is )?in)\W{1,4}(?P<file>(?P<tree>[a-z][\w-]{2,40})/(?:[\w-]{1,40}/){1,8}\w{1,60}\.(?:py|cuh?|hpp|h|cc|cpp)\b)"
 )
 _COMPARED = re.compile(
-    r"(?i)\b(?:(?:slower|faster|worse|better|more|less|[a-z]+) than|vs\.?|versus|compared (?:to|with)|against|gap to|[0-9.]x (?:of|over)|match(?:es)?|mirrors?|existing|like|baselines?:?|(?:used?|works?|runs?|ran|fine|same) [\w ]{0,30}?\b(?:with|in|under))(?: the| an?| existing| our| its)* (?:llama\.cpp|cublas\w*|cudnn|flash-?attention\S*|cutlass|tilelang|pytorch|torch)\b|(?<= )-m /\S+"
+    r"(?i)\b(?:(?:slower|faster|worse|better|more|less|[a-z]+) than|vs\.?|versus|compared (?:to|with)|against|gap to|[0-9.]x (?:of|over)|match(?:es)?|mirrors?|existing|like|baselines?:?|(?:used?|works?|runs?|ran|fine|same) [\w ]{0,30}?\b(?:with|in|under))(?: the| an?| existing| our| its)* (?:llama\.cpp|triton|cublas\w*|cudnn|flash-?attention\S*|cutlass|tilelang|pytorch|torch)\b|(?<= )-m /\S+"
 )
 # choices, which say nothing of whose message it is
 _LISTED = re.compile(r"[{\[(]'[^{}\[\]()]{1,300}'[}\])]|\b\w*backend ?= ?\w+")

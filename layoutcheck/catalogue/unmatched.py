@@ -87,7 +87,7 @@ def of_statement(world: str, text: str, folded: str, place: str | None) -> Answe
     return answering.of_parts(answering.CODED, parts, uncoded.said, folded, place) if uncoded else None
 
 
-def of_refusal(world: str, folded: str, place: str | None) -> Answer | None:
+def of_refusal(world: str, text: str, folded: str, place: str | None) -> Answer | None:
     """The answer to a verifier's message that stands by itself, or to a traceback; None where there is neither."""
     verified = None if world not in (origin.DSL, origin.OPEN) else _verified(folded)
     if verified:
@@ -97,6 +97,7 @@ def of_refusal(world: str, folded: str, place: str | None) -> Answer | None:
     traceback = frames.find(folded)
     if traceback is None:
         return None
+    traceback = traceback._replace(said=folding.without_source(text, traceback.said))
     if differ := _of_results(traceback, folded, place):
         return differ
     return (_of_assertion if traceback.at else _of_traceback)(traceback, folded, place)
