@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutcheck.catalogue import dsl_names, failing, installed, quoted, raised
+from layoutcheck.catalogue import dsl_names, failing, installed, meanings, quoted, raised
 from layoutcheck.catalogue.answering import Answer
 from layoutcheck.catalogue.entry import CLEAN
 from layoutcheck.catalogue.quoted import Bound, Quoted, written
@@ -28,6 +28,7 @@ _WHY = re.compile(
 _ABSENT = re.compile(
     r"(?:module '(?P<module>[\w.]+)'|(?:type object )?'_?(?P<owner>\w+)'(?: object)?) has no attribute '(?P<name>\w+)'(?:\. Did you mean: '(?P<near>\w+)')?"
 )
+_STAGED, _STAGED_ENTRY = meanings.read("staged"), "dsl.dynamic-condition"
 _LAUNCH = re.compile(r"'NoneType' object has no attribute 'launch'")
 _KINDS = re.compile(
     r"(?:'|class '|\bgot:? |\bwith types: [^\n]*\b|\bobject of type '|must be [\w ]+, not |\btype )(?P<kind>NoneType|None|float|int|tuple|list|str|bool|dict|function|ellipsis)\b"
@@ -57,7 +58,9 @@ def led(answer: Answer, text: str, folded: str) -> Answer:
     calls = quoted.calls(text)
     if _LAUNCH.search(message):
         return _of_launch(answer, calls)
-    parameters = _of_parameters(answer, calls, message, folded) if calls else _of_signature(answer, folded)
+    if answer.entry.name == _STAGED_ENTRY and (staged := meanings.first(_STAGED, quoted.underlined(text))):
+        return replace(answer, cause=staged.cause, remedy=staged.helps)
+    parameters = _of_parameters(answer, calls, message, folded) or _of_signature(answer, folded)
     return parameters or _named(answer, calls, message, text, folded)
 
 
@@ -78,7 +81,7 @@ def _of_parameters(answer: Answer, calls: list[Quoted], message: str, folded: st
         bound = quoted.bind(call, said["said"]) if call else None
     else:
         return None
-    if call is None or bound is None or not (bound.missing or bound.surplus or bound.unknown):
+    if call is None or bound is None or call.cut or not (bound.missing or bound.surplus or bound.unknown):
         return None
     code, signature = written(call.node.func), bound.signature.call
     gives = ", ".join(f"{name} = {written(node)}" for name, node in bound.given.items())
@@ -112,9 +115,11 @@ def _of_parameters(answer: Answer, calls: list[Quoted], message: str, folded: st
 def _of_signature(answer: Answer, folded: str) -> Answer | None:
     """A call that is not in the text, by the signature that is."""
     printed = _PRINTED.search(folded)
-    why = _WHY.search(folded, printed.end()) if printed else None
-    if printed is None or why is None:
+    why = _WHY.search(folded, printed.end() if printed else 0)
+    if why is None:
         return None
+    if printed is None:
+        return replace(answer, cause=f"Python says of the call: {why['said']}. {answer.cause}")
     cause = f"{printed['function']} takes {printed['signature']}, and the call has {why['said']}."
     helps = f"Give {printed['function']} one argument for each of these parameters; cute.compile passes on what stands behind the function"
     return replace(answer, cause=cause, remedy=helps)
@@ -204,7 +209,7 @@ def _named(answer: Answer, calls: list[Quoted], message: str, text: str, folded:
             else ""
         )
         answer = replace(answer, cause=f"{inner.told} {answer.cause}", remedy=only + answer.remedy)
-    objects = (dsl_names.TYPES.get(one[1] or one[2], "") for one in _OBJECTS.finditer(message))
+    objects = (dsl_names.of_object(one[1] or one[2]) for one in _OBJECTS.finditer(message))
     facts += [*_elsewhere(text, message), *filter(None, dict.fromkeys(objects))]
     if not facts and _CREATED.search(folded):
         taken = quoted.subscript(text)

@@ -115,6 +115,14 @@ def _last(full: str) -> str:
 
 # what an object is, and what is made of it
 TYPES = meanings.named("objects")
+
+
+def of_object(name: str) -> str:
+    """What an object of the DSL's class of this name is, or has; "" where nothing is known of it."""
+    members = ", ".join(installed.members(name))
+    return TYPES.get(name) or (f"{name} has {members}" if members else "")
+
+
 # (why a module has no such name, what to do)
 ABSENT = {row.name: (row.field("cause"), row.field("helps")) for row in read_rows("meanings/absent.txt")}
 LISTED = "the installed DSL lists"  # how the sentence about a name of another module begins

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 DSL = "nvidia_cutlass_dsl"
 _CATALOGUE = "base_dsl/diagnostics.py"  # the DSL's own errors by code, since 4.8
-_MOST_FOUND = 12
 _MOST_MEMBERS = 40
 _MOST_LISTED = 120  # characters of a constant's members
 _IMPLICIT = frozenset(("loc", "ip"))  # places in the IR, which no user gives
@@ -87,7 +86,7 @@ def defined(name: str) -> tuple[str, ...]:
         if "_mlir_helpers" not in path:
             for owner, node in _definitions(parsed(path, text), name):
                 found.setdefault(f"{owner}{name}{_parameters(node)} in {short(path)}")
-    return tuple(found)[:_MOST_FOUND]
+    return tuple(found)
 
 
 class Signature(NamedTuple):

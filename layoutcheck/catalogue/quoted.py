@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -33,10 +34,11 @@ Read = tuple[ast.Module, Callable[[ast.Call], bool]]  # a tree, and which of its
 
 
 class Quoted(NamedTuple):
-    """A call of the user's program: `place` "file:line", `node` its syntax."""
+    """A call of the user's program: `place` "file:line", `node` its syntax; `cut` where its line is known and not its end."""
 
     place: str
     node: ast.Call
+    cut: bool = False
 
     @property
     def name(self) -> str:
@@ -60,13 +62,25 @@ def calls(text: str) -> list[Quoted]:
     if not lines:
         return []
     file, number, line, marked = lines[-1]
-    read = _whole(file, number, line) or alone(line)
+    whole = _whole(file, number, line)
+    read = whole or alone(line)
     if read is None:
         return []
     tree, within = read
+    cut = whole is None and line.endswith(("(", ","))
     found = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and within(one)]
     pointed = [one for one in found if marked and ast.unparse(one).startswith(marked[:_LONGEST])]
-    return [Quoted(f"{file}:{number}", one) for one in pointed or found]
+    return [Quoted(f"{file}:{number}", one, cut) for one in pointed or found]
+
+
+def underlined(text: str) -> str:
+    """The part of the user's line that the DSL underlines below its arrow; "" where there is none."""
+    for match in _ARROW.finditer(text):
+        rows = text[match.end() : match.end() + _REACH].split("\n")
+        for row, marks in itertools.pairwise(rows):
+            if _NUMBERED.match(row) and row.split("|")[0].strip(" >") == match["line"] and "^" in marks:
+                return row[marks.find("^") : marks.rfind("^") + 1]
+    return ""
 
 
 def subscript(text: str) -> tuple[str, ast.Subscript] | None:

@@ -51,7 +51,7 @@ _PAIRED = re.compile(
     r"(?:rank\((?:input|tiler)\) [<>]= rank\(|\bcongruent\b|same size in |compatible shape with|shape equivalence)"
 )
 _PRINTED = re.compile(
-    r"(?P<name>\w*[sS]hape: )?(?:[!#]cute\.(?P<type>layout|coord|tile|shape)<\"(?P<inside>\[[^\"]{1,120}\]|[^\":]{1,120}(?=[:\"]))|(?<![\w<\":])(?P<plain>\([0-9(),?_{}=a-z]{1,80}\)))"
+    r"(?P<name>\w*[sS]hape: )?(?:[!#]cute\.(?:composed_)?(?P<type>layout|coord|tile|shape)<\"(?:S<[0-9,]+> o [0-9]+ o )?(?P<inside>\[[^\"]{1,120}\]|[^\":]{1,120}(?=[:\"]))|(?<![\w<\":])(?P<plain>\([0-9(),?_{}=a-z]{1,80}\)))"
 )
 _COORDINATE = re.compile(rf"crd2idx with {_LAYOUT} and '?[!#]cute\.coord<\"(?P<tiler>[^\"]{{1,200}})\">")
 _BOILERPLATE = re.compile(r" (?:(?<!: )error: |Error Code:|\U0001F4A1|suggestion:|note:|= note:|-->|see current operation|File \"|\| [0-9]+ \||"
