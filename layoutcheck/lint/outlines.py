@@ -21,6 +21,10 @@ _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
 _IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
 _DOTTED = re.compile(r"(?:^|,)\s*([\w.]+)")
 _IMPORTERS = ("importlib.import_module", "__import__", "pytest.importorskip")
+_RUNNERS = {  # of a file, by its path: the place and the name of that argument
+    "importlib.util.spec_from_file_location": (1, "location"), "runpy.run_path": (0, "path_name"),
+    "importlib.machinery.SourceFileLoader": (1, "path"),
+}  # fmt: skip
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _ASKING = ("usefixtures", "getfixturevalue")  # of pytest
@@ -80,7 +84,7 @@ def outline(raw: bytes) -> Outline:
             if dotted:
                 names.add(dotted)
         elif isinstance(node, ast.Call):
-            names.update(_by_function(node, exports))
+            names.update(_by_function(node, exports, tree))
     kernels = any(name.startswith("cutlass.") and name.rpartition(".")[2] in _BUILDERS for name in names)
     tests = any(map(_is_tests, tree.body))
     for node in tree.body:
@@ -275,7 +279,7 @@ def asked_for(tree: ast.AST, known: Mapping[str, str]) -> Iterator[str]:
                     yield ANY
 
 
-def _assigned(node: ast.stmt, name: str) -> ast.expr | None:
+def _assigned(node: ast.AST, name: str) -> ast.expr | None:
     """What a statement of a file gives to a name."""
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     known = any(isinstance(each, ast.Name) and each.id == name for each in targets)
@@ -335,13 +339,30 @@ def _calls(node: ast.stmt, exports: dict[str, str], compiling: Collection[str]) 
             yield COMPILE
 
 
-def _by_function(call: ast.Call, exports: dict[str, str]) -> Iterator[str]:
-    """The module that a call imports, by a name in its text; `ANY` for one that the call does not tell."""
+def _by_function(call: ast.Call, exports: dict[str, str], tree: ast.Module) -> Iterator[str]:
+    """The module that a call imports, by a name in its text; `ANY` for one that the text does not tell."""
     function = call.func
     named = function.id if isinstance(function, ast.Name) else ""
     full = _chain(function, exports) if isinstance(function, ast.Attribute) else exports.get(named, named)
     if full in _IMPORTERS and call.args:
         yield str(call.args[0].value) if isinstance(call.args[0], ast.Constant) else ANY
+    elif full in _RUNNERS:
+        place, word = _RUNNERS[full]
+        given = [*call.args[place : place + 1], *(key.value for key in call.keywords if key.arg == word)]
+        for each in list(given):
+            if isinstance(each, ast.Name):
+                given += filter(None, (_assigned(node, each.id) for node in ast.walk(tree)))
+        yield from set(filter(None, map(_of_path, given))) or {ANY}
+
+
+def _of_path(made: ast.expr) -> str:
+    """`a.b.c` of what makes a path that ends with the texts "a", "b" and "c.py"; "" of another."""
+    texts = [
+        each for each in ast.walk(made) if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    ]
+    texts.sort(key=lambda each: (each.lineno, each.col_offset))
+    parts = [part for each in texts for part in re.split(r"[\\/]", str(each.value)) if part.strip(".")]
+    return ".".join(parts).removesuffix(".py") if parts and parts[-1].endswith(".py") else ""
 
 
 def _chain(node: ast.Attribute | ast.Name, imported: Mapping[str, str]) -> str:

@@ -36,6 +36,11 @@ REPOSITORY = {
     "tests/test_beside.py": "import helpers\ndef test_it(): helpers.run()\n",
     "tests/helpers.py": "def run():\n    import pkg.ops as ops\n    ops.gemm()\n",
     "tests/test_by_name.py": "import importlib\ndef test_it(): importlib.import_module('pkg.ops').gemm()\n",
+    "tests/test_by_path.py": "import os\nfrom importlib import util\nFILE = util.spec_from_file_location(\n"
+    "  'ops', os.path.join(os.path.dirname(__file__), '..', 'src', 'pkg', 'ops.py'))\ndef test_it(): FILE\n",
+    "tests/test_by_named_path.py": "import runpy\nfrom pathlib import Path\n"
+    "FILE = Path(__file__).parents[1] / 'src/pkg' / 'ops.py'\ndef test_it(): runpy.run_path(path_name=FILE)",
+    "tests/test_by_path_plain.py": "import runpy\ndef test_it(): runpy.run_path('src/pkg/plain.py')\n",
     "tests/test_asked.py": "import pytest\nops = pytest.importorskip('pkg.ops')\ndef test_it(): ops.gemm()\n",
     "tests/test_of_a_name.py": "from importlib import import_module as get\nNAME = 'pkg.ops'\n"
     "def test_it(): get(NAME), print('pkg.ops')\n",
@@ -65,6 +70,8 @@ TESTS = [
     "tests/test_broken_bytes.py",
     "tests/test_broken_import.py",
     "tests/test_by_name.py",
+    "tests/test_by_named_path.py",
+    "tests/test_by_path.py",
     "tests/test_gemm.py",
     "tests/test_same.py",
     "tests/test_star.py",
@@ -95,12 +102,13 @@ def test_programs_that_make_the_names_of_modules_are_told(repository: Settings) 
     for name, text in {
         "test_made": "def test_it(): get('pkg' + '.ops').gemm()",
         "made": "get('pkg' + '.ops')",
+        "test_run": "from runpy import run_path\ndef test_it(name): run_path(name)",
     }.items():
         (repository.root / f"{name}.py").write_text(f"from importlib import import_module as get\n{text}\n")
     told: list[str] = []
     discover(["."], repository, Cache(None, "outlines"), told.append)
     assert len(told) == 1 and told[0].startswith(
-        "2 programs not run, such as test_made.py: the names of modules"
+        "3 programs not run, such as test_made.py: the names of modules"
     )
 
 
