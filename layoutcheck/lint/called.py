@@ -3,105 +3,24 @@
 A file counts as imported if code that may run has its name: in an import, as a name or in a string. If a name
 may be made while a program runs (`import_module(name)`), all files do. A function counts as called if code
 that may run uses its name: as a name, an attribute, or a string such as "op" or "library::op". As far as the
-files tell it, an attribute of an imported module is that module's, one of `self` is of a class of its family,
-and a variable of a function is no other function. What has a decorator that may keep it for later counts as
-called. A class that is used brings its special methods, and all methods if a class outside of the repository
-is among its bases. So nothing calls what does not count, as far as names tell; what counts may stand behind a
-condition that no program meets.
+files tell it, a name or attribute of an imported module is that module's, a name that is defined nearby is
+that one, an attribute of `self` is of a class of its family, and a variable of a function is no other
+function. What has a decorator that may keep it for later counts as called. A class that is used brings its
+special methods, and all methods if a class outside of the repository is among its bases. So nothing calls
+what does not count, as far as names tell; what counts may stand behind a condition that no program meets.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from layoutcheck.lint.outlines import ANY, asked_for, fixture_of, of_every_test
-from layoutcheck.lint.scopes import parameters_of
-from layoutcheck.lint.text import Unreadable, decode, parsed
-from layoutcheck.syntax import words_of
+from layoutcheck.lint.uses import EVERY, FIXTURES, Scope, read
 
-_WORDS = re.compile(r"[A-Za-z_][\w.:]{0,200}\Z")
 _SPECIAL = re.compile(r"__\w+__\Z")
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
-_PYTEST = ("setup", "teardown")  # what pytest calls by itself, beside tests, hooks and fixtures
-_NO_BASES = ("object", "ABC", "Generic", "Protocol", "NamedTuple", "Enum")  # call no method of a class
-_PLAIN = frozenset(  # the first or last word of decorators that keep nothing
-    ("abc", "abstractmethod", "cache", "cached_property", "classmethod", "contextlib", "contextmanager",
-     "cute", "cutlass", "dataclass", "dataclasses", "dsl_user_op", "final", "functools", "inference_mode",
-     "jit", "lru_cache", "no_grad", "overload", "override", "property", "pytest", "staticmethod", "torch",
-     "typing", "wraps")
-)  # fmt: skip
-_IMPORTING = (  # functions that run a file; its name may be made while the program runs
-    "import_module", "__import__", "spec_from_file_location", "iter_modules", "walk_packages", "run_path",
-    "run_module", "load_source",
-)  # fmt: skip
 _OF_ALL = ("conftest.py", "sitecustomize.py")  # run before any program of their folder
-_ANY = "*"  # such a name
-_FIXTURES = "@"  # the name of all fixtures, where one is asked for by such a name
-_MOST_WORDS = 200  # characters of a string that may name files
-_REGISTERING = ("library", "custom_op", "register")  # words of torch's that keep a function
-
-
-@dataclass(slots=True)
-class _Scope:
-    """A function, a class, or a file's own statements (`name` ""), without the definitions in it."""
-
-    path: str
-    name: str
-    first: int = 0
-    last: int = 0
-    parent: _Scope | None = None
-    children: list[_Scope] = field(default_factory=list)
-    uses: set[str] = field(default_factory=set)
-    attributes: set[tuple[str, str]] = field(default_factory=set)  # of what was imported: from where, name
-    own: set[tuple[str, str]] = field(default_factory=set)  # of `self`: its class, name
-    imports: set[str] = field(default_factory=set)  # the last words of files' names
-    bases: tuple[str, ...] | None = None  # of a class
-    entry: bool = False  # pytest calls it
-    kept: bool = False  # by a decorator
-    fixture: bool = False
-
-    @property
-    def qualified(self) -> str:
-        """`Class.method`."""
-        parts, at = [], self
-        while at.parent is not None:
-            parts.append(at.name)
-            at = at.parent
-        return ".".join(reversed(parts))
-
-
-@dataclass(slots=True)
-class _Names:
-    """What names mean in a scope: `given` by an import, "" for variables; `modules` are what imports bind.
-
-    `owner` is the class whose object `self` is.
-    """
-
-    given: dict[str, str] = field(default_factory=dict)
-    modules: dict[str, str] = field(default_factory=dict)
-    self: str = ""
-    owner: str = ""
-
-    def inside(self, node: ast.AST, scope: _Scope) -> _Names:
-        """The names in a definition that stands in `scope`."""
-        inner = _Names(dict(self.given), dict(self.modules), self.self, self.owner)
-        if isinstance(node, _FUNCTIONS):
-            arguments = parameters_of(node)
-            if scope.bases is not None and arguments:
-                inner.self, inner.owner = arguments[0], scope.name
-            elif inner.self in arguments:
-                inner.self = ""
-            bound = {*arguments, *_assigned(node)}
-            inner.given.update(dict.fromkeys(bound, ""))
-            for name in bound:
-                inner.modules.pop(name, None)
-        return inner
 
 
 class Called:
@@ -109,16 +28,17 @@ class Called:
 
     def __init__(self, sources: Mapping[str, bytes], tests: Iterable[str], scripts: Iterable[str]) -> None:
         run, asked = set(tests), set(scripts)
-        self._files: dict[str, _Scope] = {}
+        self._files: dict[str, Scope] = {}
         for path, raw in sources.items():
             pytest = path in run or path.rpartition("/")[2] == "conftest.py"
-            scope = _read(raw, path, pytest, path in asked)
+            scope = read(raw, path, pytest, path in asked)
             if scope is not None:
                 self._files[path] = scope
-        self._named: dict[str, list[_Scope]] = {}
+        self._meanings: dict[tuple[str, str], list[Scope]] = {}
+        self._named: dict[str, list[Scope]] = {}
         for scope in self._files.values():
             for each in _below(scope):
-                for name in (each.name, _FIXTURES) if each.fixture else (each.name,):
+                for name in (each.name, FIXTURES) if each.fixture else (each.name,):
                     self._named.setdefault(name, []).append(each)
         self._families: dict[str, set[str]] = {}
         self._heirs: dict[str, set[str]] = {}
@@ -126,9 +46,14 @@ class Called:
             for one in scopes:
                 for base in one.bases or ():
                     self._heirs.setdefault(base, set()).add(one.name)
-        self._modules: dict[str, list[str]] = {_ANY: list(self._files)}
+        self._modules: dict[str, list[str]] = {EVERY: list(self._files)}
         for path in self._files:
             self._modules.setdefault(_stem(path), []).append(path)
+        for scope in self._files.values():
+            for alias, given in scope.binds.items():
+                for one in self._given(given) if {name for _, name in given} - {alias} else ():
+                    one.aliases.add(alias)
+                    self._named.setdefault(alias, []).append(one)
         self._words = {word for path in self._files for word in PurePath(path).with_suffix("").parts}
         self._used: set[str] = set()
         self._meant: set[int] = set()  # functions and classes that are used as such, not by a name alone
@@ -159,7 +84,7 @@ class Called:
         """The names and lines of the functions and classes around a line, from the outside."""
         return [(one.name, range(one.first, one.last + 1)) for one in self._around(path, line)]
 
-    def _around(self, path: str, line: int) -> list[_Scope]:
+    def _around(self, path: str, line: int) -> list[Scope]:
         """The functions and classes around a line, from the outside."""
         at, found = self._files.get(path), []
         while at is not None:
@@ -189,21 +114,33 @@ class Called:
                 inits = (str(folder / "__init__.py") for folder in PurePath(scope.path).parents)
                 waiting += [self._files[path] for path in inits if path in self._files]
 
-    def _begins(self, scope: _Scope) -> bool:
+    def _begins(self, scope: Scope) -> bool:
         """Whether code that runs calls it."""
         parent = scope.parent
         if parent is None or id(parent) not in self._runs:
             return False
-        if scope.entry or scope.kept or scope.name in self._used or id(scope) in self._meant:
+        used = not self._used.isdisjoint((scope.name, *scope.aliases))
+        if scope.entry or scope.kept or used or id(scope) in self._meant:
             return True
-        if scope.fixture and _FIXTURES in self._used:
+        if scope.fixture and FIXTURES in self._used:
             return True
         special = _SPECIAL.match(scope.name) is not None
         return parent.bases is not None and (special or self._derived(parent))
 
-    def _mean(self, scope: _Scope) -> list[_Scope]:
-        """What attributes of modules and of `self` in a scope are; others count by their names."""
-        found: list[_Scope] = []
+    def _mean(self, scope: Scope) -> list[Scope]:
+        """What names, attributes of modules and those of `self` in a scope are; others count by their names.
+
+        A name that is imported, or defined around the scope, is that one alone.
+        """
+        found: list[Scope] = []
+        for given in scope.given:
+            here = self._given([given])
+            found += here
+            scope.uses.update(() if here else given[1:])
+        for name in scope.names:
+            here = _defined(scope, name)
+            found += here
+            scope.uses.update(() if here else (name,))
         for dotted, name in scope.attributes:
             files = self._imported(dotted)
             here = [one for path in files for one in self._files[path].children if one.name == name]
@@ -217,6 +154,20 @@ class Called:
             found += here
             if not here:
                 scope.uses.add(name)
+        return found
+
+    def _given(self, given: Iterable[tuple[str, str]]) -> list[Scope]:
+        """What names of modules are, also where a module has imported them itself."""
+        found: list[Scope] = []
+        for dotted, name in given:
+            here = self._meanings.get((dotted, name))
+            if here is None:
+                here = self._meanings[dotted, name] = list[Scope]()  # modules may import from each other
+                for at in (self._files[path] for path in self._imported(dotted)):
+                    here += [one for one in at.children if one.name == name]
+                    every = {(module, name) for module, _ in at.binds.get(EVERY, ())}
+                    here += self._given(at.binds.get(name, set()) | every)
+            found += here
         return found
 
     def _imported(self, dotted: str) -> list[str]:
@@ -241,67 +192,13 @@ class Called:
             self._families.update(dict.fromkeys(found, found))
         return self._families[owner]
 
-    def _derived(self, scope: _Scope, depth: int = 8) -> bool:
+    def _derived(self, scope: Scope, depth: int = 8) -> bool:
         """Whether a class outside of the repository is among the bases of a class."""
         for name in scope.bases or ():
             classes = [one for one in self._named.get(name, ()) if one.bases is not None and one is not scope]
             if not classes or (depth and any(self._derived(one, depth - 1) for one in classes)):
                 return True
         return False
-
-
-def _read(raw: bytes, path: str, pytest: bool, script: bool) -> _Scope | None:
-    """The scopes of a file; None where it cannot be parsed."""
-    try:
-        tree = parsed(decode(raw))
-    except Unreadable:
-        return None
-    top, names = _Scope(path, ""), _Names()
-    for node in tree.body:
-        if not (isinstance(node, ast.If) and "__main__" in ast.unparse(node.test)) or script:
-            _take(node, top, names, pytest)
-    return top
-
-
-def _take(node: ast.AST, scope: _Scope, names: _Names, pytest: bool) -> None:
-    """Put a statement or expression into the scope that it runs in, and definitions beside it."""
-    if isinstance(node, _DEFINITIONS):
-        _define(node, scope, names, pytest)
-        return
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        source = getattr(node, "module", None) or ""
-        scope.imports.update(source.split("."))
-        begin = "." * bool(getattr(node, "level", 0)) + source
-        for each in node.names:
-            scope.imports.update(set(each.name.split(".")) - {_ANY})
-            if each.asname:
-                names.given[each.asname] = each.name.rpartition(".")[2]
-            dotted = f"{begin}.{each.name}" if isinstance(node, ast.ImportFrom) else each.name
-            names.modules[each.asname or each.name] = dotted
-        return
-    if isinstance(node, ast.Assign) and any(
-        isinstance(one, ast.Name) and one.id == "__all__" for one in node.targets
-    ):
-        return
-    if isinstance(node, ast.Name):
-        name = names.given.get(node.id, node.id)
-        scope.uses.update((node.id, name) if name else ())
-    elif isinstance(node, ast.Attribute):
-        before = ".".join(words_of(node.value))
-        if before in names.modules:
-            scope.attributes.add((names.modules[before], node.attr))
-        elif before and before == names.self:
-            scope.own.add((names.owner, node.attr))
-        else:
-            scope.uses.add(node.attr)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _WORDS.match(node.value):
-        scope.uses.update(re.split(r"[.:]+", node.value))
-    if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= _MOST_WORDS:
-        scope.imports.update(re.findall(r"\w+", node.value))
-    elif isinstance(node, ast.Call) and _last(node.func) in _IMPORTING:
-        scope.imports.update({_ANY} if not isinstance((node.args or [None])[0], ast.Constant) else ())
-    for child in ast.iter_child_nodes(node):
-        _take(child, scope, names, pytest)
 
 
 def _module(path: str) -> tuple[str, ...]:
@@ -316,82 +213,18 @@ def _stem(path: str) -> str:
     return at.parent.name if at.name == "__init__.py" else at.stem
 
 
-def _define(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: _Scope, names: _Names, pytest: bool
-) -> None:
-    first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-    made = _Scope(scope.path, node.name, first, node.end_lineno or node.lineno, scope)
-    scope.children.append(made)
-    for one in node.decorator_list:
-        _take(one, scope, names, pytest)
-    made.kept = any(map(_keeps, node.decorator_list))
-    inner = names.inside(node, scope)
-    if isinstance(node, ast.ClassDef):
-        made.bases = tuple(filter(None, map(_last, node.bases)))
-        made.entry = pytest and node.name.startswith("Test")
-        for base in node.bases:
-            _take(base, made, inner, pytest)
-        for keyword in node.keywords:
-            _take(keyword.value, made, inner, pytest)
-    else:
-        made.entry = of_every_test(node, names.given) or (pytest and node.name.startswith(("test", *_PYTEST)))
-        for each in _defaults(node.args):
-            _take(each, scope, names, pytest)
-        made.fixture = fixture_of(node, names.given) is not None
-        if pytest or made.fixture:  # fixtures are called by the names of arguments, or by names that are made
-            made.uses.update(
-                (*parameters_of(node), *(_FIXTURES for name in asked_for(node, names.given) if name == ANY))
-            )
-    for child in node.body:
-        _take(child, made, inner, pytest)
+def _defined(scope: Scope, name: str) -> list[Scope]:
+    """The nearest definitions of a name that code in a scope may use: not those of a class around it."""
+    at: Scope | None = scope
+    while at is not None:
+        here = [one for one in at.children if one.name == name and (at is scope or at.bases is None)]
+        if here:
+            return here
+        at = at.parent
+    return []
 
 
-def _assigned(node: ast.AST) -> set[str]:
-    """The variables of a function: names that it gives values to, and no definition of its own has."""
-    found, others = set[str](), set[str]()
-    waiting = list(ast.iter_child_nodes(node))
-    while waiting:
-        at = waiting.pop()
-        if isinstance(at, _DEFINITIONS):
-            others.add(at.name)
-            continue
-        if isinstance(at, (ast.Global, ast.Nonlocal)):
-            others.update(at.names)
-        elif isinstance(at, (ast.Import, ast.ImportFrom)):
-            others.update(one.asname or one.name for one in at.names)
-        elif isinstance(at, ast.Name) and isinstance(at.ctx, ast.Store):
-            found.add(at.id)
-        waiting += ast.iter_child_nodes(at)
-    return found - others
-
-
-def _keeps(decorator: ast.expr) -> bool:
-    """Whether a decorator may keep a function, for somebody to call it by another name."""
-    if isinstance(decorator, ast.Call) and any(key.arg == "name" for key in decorator.keywords):
-        return True
-    words = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator).split(".")
-    if any(word.startswith(_REGISTERING) for word in words):
-        return True
-    return words[0] not in _PLAIN and words[-1] not in _PLAIN
-
-
-def _last(node: ast.expr) -> str:
-    """`C` of `module.C` and of `C[int]`; "" for a class that calls no method."""
-    if isinstance(node, ast.Subscript):
-        node = node.value
-    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-    return "" if name in _NO_BASES else name
-
-
-def _defaults(args: ast.arguments) -> Iterator[ast.expr]:
-    yield from args.defaults
-    yield from filter(None, args.kw_defaults)
-    for one in (*args.posonlyargs, *args.args, *args.kwonlyargs):
-        if one.annotation is not None:
-            yield one.annotation
-
-
-def _below(scope: _Scope) -> Iterator[_Scope]:
+def _below(scope: Scope) -> Iterator[Scope]:
     for one in scope.children:
         yield one
         yield from _below(one)

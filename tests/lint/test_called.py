@@ -214,3 +214,38 @@ def test_pytest_calls_the_fixtures_and_hooks_of_a_plugin(body: str, uncalled: li
     known = Called({"plugin.py": PLUGIN.encode(), "test_it.py": test.encode()}, ["test_it.py"], [])
     lines = [n for n, line in enumerate(PLUGIN.splitlines(), 1) if "cute.copy" in line]
     assert [name for line in lines if (name := known.uncalled("plugin.py", line))] == uncalled
+
+
+ALIKE = "class Gemm:\n    def __call__(self):\n        cute.copy(a, b)\ndef host():\n    Gemm()()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ("from pkg import First\nFirst()", {"one"}),
+        ("from pkg import *\nFirst()", {"one"}),  # by its name: `*` does not say what it brings
+        ("from pkg.two import Gemm\nGemm()", {"two"}),
+        ("from pkg import First, Second, Third\nThird()", {"three"}),
+        ("from pkg.both import Either\nEither()", {"one", "two"}),
+        ("from pkg.three import host\nhost()", {"three"}),
+        ("import pkg\ngetattr(pkg, 'Second')()", {"two"}),
+        ("import pkg\npkg.Third()", {"three"}),
+        ("import pkg\ndef run(Gemm): Gemm()\nrun(2)", set()),
+        ("import pkg\nfrom unknown import Gemm\nGemm()", {"one", "two", "three"}),
+        ("from pkg.circle import Second\nSecond()", {"two"}),
+    ],
+)
+def test_classes_of_one_name_are_told_apart(text: str, called: set[str]) -> None:
+    """By what a file imports, through the packages that hand it on."""
+    sources = {
+        "pkg/__init__.py": "from .one import Gemm as First\nfrom .two import Gemm as Second\n"
+        "from .deep import Third\n",
+        "pkg/deep/__init__.py": "from ..three import *\nfrom ..three import Gemm as Third\n",
+        "pkg/both.py": "try:\n    from .one import Gemm as Either\nexcept ImportError:\n"
+        "    from .two import Gemm as Either\n",
+        "pkg/circle.py": "from .back import *\nfrom . import Second\n",
+        "pkg/back.py": "from .circle import *\n",
+        "use.py": text,
+    } | {f"pkg/{name}.py": ALIKE for name in ("one", "two", "three")}
+    known = Called({path: raw.encode() for path, raw in sources.items()}, [], ["use.py"])
+    assert {name for name in ("one", "two", "three") if not known.uncalled(f"pkg/{name}.py", 3)} == called
