@@ -34,7 +34,7 @@ class Called:
             scope = read(raw, path, pytest, path in asked)
             if scope is not None:
                 self._files[path] = scope
-        self._meanings: dict[tuple[str, str], list[Scope]] = {}
+        self._meanings: dict[str, list[Scope]] = {}
         self._named: dict[str, list[Scope]] = {}
         for scope in self._files.values():
             for each in _below(scope):
@@ -50,8 +50,8 @@ class Called:
         for path in self._files:
             self._modules.setdefault(_stem(path), []).append(path)
         for scope in self._files.values():
-            for alias, given in scope.binds.items():
-                for one in self._given(given) if {name for _, name in given} - {alias} else ():
+            for alias, names in scope.binds.items():
+                for one in self._given(name for name in names if not name.endswith(f".{alias}")):
                     one.aliases.add(alias)
                     self._named.setdefault(alias, []).append(one)
         self._words = {word for path in self._files for word in PurePath(path).with_suffix("").parts}
@@ -133,14 +133,11 @@ class Called:
         A name that is imported, or defined around the scope, is that one alone.
         """
         found: list[Scope] = []
-        for given in scope.given:
-            here = self._given([given])
+        sure = {name: _defined(scope, name) for name in scope.names}
+        sure |= {dotted: self._given([dotted]) for dotted in scope.given}
+        for dotted, here in sure.items():
             found += here
-            scope.uses.update(() if here else given[1:])
-        for name in scope.names:
-            here = _defined(scope, name)
-            found += here
-            scope.uses.update(() if here else (name,))
+            scope.uses.update(() if here else (dotted.rpartition(".")[2],))
         for dotted, name in scope.attributes:
             files = self._imported(dotted)
             here = [one for path in files for one in self._files[path].children if one.name == name]
@@ -156,18 +153,18 @@ class Called:
                 scope.uses.add(name)
         return found
 
-    def _given(self, given: Iterable[tuple[str, str]]) -> list[Scope]:
-        """What names of modules are, also where a module has imported them itself."""
+    def _given(self, names: Iterable[str]) -> list[Scope]:
+        """What dotted names are, also where a module has imported them itself."""
         found: list[Scope] = []
-        for dotted, name in given:
-            here = self._meanings.get((dotted, name))
-            if here is None:
-                here = self._meanings[dotted, name] = list[Scope]()  # modules may import from each other
-                for at in (self._files[path] for path in self._imported(dotted)):
+        for dotted in names:
+            if dotted not in self._meanings:
+                here = self._meanings[dotted] = list[Scope]()  # modules may import from each other
+                module, _, name = dotted.rpartition(".")
+                for at in (self._files[path] for path in self._imported(module)):
                     here += [one for one in at.children if one.name == name]
-                    every = {(module, name) for module, _ in at.binds.get(EVERY, ())}
-                    here += self._given(at.binds.get(name, set()) | every)
-            found += here
+                    every = (f"{each[:-1]}{name}" for each in at.binds.get(EVERY, ()))
+                    here += self._given((*at.binds.get(name, ()), *every))
+            found += self._meanings[dotted]
         return found
 
     def _imported(self, dotted: str) -> list[str]:

@@ -21,10 +21,9 @@ _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\b", re.MULTILINE)
 _IMPORTS = re.compile(r"^\s*import\s+(.+)$", re.MULTILINE)
 _DOTTED = re.compile(r"(?:^|,)\s*([\w.]+)")
 _IMPORTERS = ("importlib.import_module", "__import__", "pytest.importorskip")
-_RUNNERS = {  # of a file, by its path: the place and the name of that argument
-    "importlib.util.spec_from_file_location": (1, "location"), "runpy.run_path": (0, "path_name"),
-    "importlib.machinery.SourceFileLoader": (1, "path"),
-}  # fmt: skip
+_RUNNERS = (  # of a file, by its path
+    "importlib.util.spec_from_file_location", "runpy.run_path", "importlib.machinery.SourceFileLoader",
+)  # fmt: skip
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _ASKING = ("usefixtures", "getfixturevalue")  # of pytest
@@ -347,11 +346,9 @@ def _by_function(call: ast.Call, exports: dict[str, str], tree: ast.Module) -> I
     if full in _IMPORTERS and call.args:
         yield str(call.args[0].value) if isinstance(call.args[0], ast.Constant) else ANY
     elif full in _RUNNERS:
-        place, word = _RUNNERS[full]
-        given = [*call.args[place : place + 1], *(key.value for key in call.keywords if key.arg == word)]
-        for each in list(given):
-            if isinstance(each, ast.Name):
-                given += filter(None, (_assigned(node, each.id) for node in ast.walk(tree)))
+        given = [*call.args, *(key.value for key in call.keywords)]
+        names = [each.id for each in given if isinstance(each, ast.Name)]
+        given += filter(None, (_assigned(node, name) for node in ast.walk(tree) for name in names))
         yield from set(filter(None, map(_of_path, given))) or {ANY}
 
 

@@ -47,10 +47,10 @@ class Scope:
     uses: set[str] = field(default_factory=set)  # in strings, and of what has no known owner
     names: set[str] = field(default_factory=set)  # of no variable, nor import, of its own
     attributes: set[tuple[str, str]] = field(default_factory=set)  # of what was imported: from where, name
-    given: set[tuple[str, str]] = field(default_factory=set)  # imported by name: from where, name
+    given: set[str] = field(default_factory=set)  # imported by name: dotted
     own: set[tuple[str, str]] = field(default_factory=set)  # of `self`: its class, name
     imports: set[str] = field(default_factory=set)  # the last words of files' names
-    binds: dict[str, set[tuple[str, str]]] = field(default_factory=dict)  # a file's names: as in `given`
+    binds: dict[str, set[str]] = field(default_factory=dict)  # what a file imports, as in `given`
     aliases: set[str] = field(default_factory=set)  # names that other files give it
     bases: tuple[str, ...] | None = None  # of a class
     entry: bool = False  # pytest calls it
@@ -103,6 +103,7 @@ def read(raw: bytes, path: str, pytest: bool, script: bool) -> Scope | None:
     for node in tree.body:
         if not (isinstance(node, ast.If) and "__main__" in ast.unparse(node.test)) or script:
             _take(node, top, names, pytest)
+    top.binds = names.modules
     return top
 
 
@@ -122,8 +123,6 @@ def _take(node: ast.AST, scope: Scope, names: _Names, pytest: bool) -> None:
                 names.given[name] = each.name.rpartition(".")[2]
             dotted = f"{begin}.{each.name}" if isinstance(node, ast.ImportFrom) else each.name
             names.modules[name] = {*names.modules.get(name, ()), dotted}
-            if isinstance(node, ast.ImportFrom) and scope.parent is None:
-                scope.binds.setdefault(name, set()).add((begin, each.name))
         return
     if isinstance(node, ast.Assign) and any(
         isinstance(one, ast.Name) and one.id == "__all__" for one in node.targets
@@ -132,8 +131,7 @@ def _take(node: ast.AST, scope: Scope, names: _Names, pytest: bool) -> None:
     if isinstance(node, ast.Name):
         if node.id not in names.modules:
             scope.names.add(node.id)
-        for dotted in names.modules.get(node.id, ()):
-            scope.given.add((dotted.rpartition(".")[0], dotted.rpartition(".")[2]))
+        scope.given.update(names.modules.get(node.id, ()))
     elif isinstance(node, ast.Attribute):
         before = ".".join(words_of(node.value))
         if names.modules.get(before):
