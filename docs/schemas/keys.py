@@ -36,6 +36,7 @@ KEYS = {
     "problem": "why not; empty if nothing is wrong",
     "what": "what the line does there",
     "turns": "of the loops around it, outermost first",
+    "KernelPlace.kind": "of its operation: read, write, cp_async, ...; empty if order is not judged",
     "unchecked": "what was not checked, in words",
     "assumed": "what the run took for granted, in words",
     "notes": "facts about the run",

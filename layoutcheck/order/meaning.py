@@ -33,6 +33,11 @@ from layoutcheck.sources.mlir import Operation, Value
 _SPACES = {SHARED: "smem", CLUSTER: "dsmem", GLOBAL: "gmem", GENERIC: "generic", TENSOR: "tmem"}
 
 
+READS = ("read", "matrix_read", "atomic", "bulk_store", "wgmma")  # of shared memory
+COPIES = ("cp_async", "bulk_load")
+WRITES = ("write", "matrix_write", "atomic", *COPIES)
+
+
 @dataclass(eq=False, slots=True)
 class Meaning:
     """`kind` as above; `operands` are recorded as numbers of all threads; `space` is that of operand 0.

@@ -31,7 +31,13 @@ class Teller:
         frames = self.frames(party.event.meaning.site)
         where = frames[0] if frames else _NOWHERE
         return KernelPlace(
-            action(party), where, tuple(frames[1:]), party.thread, party.block, party.event.turns
+            action(party),
+            where,
+            tuple(frames[1:]),
+            party.thread,
+            party.block,
+            party.event.turns,
+            party.event.meaning.kind,
         )
 
     def findings(self, problems: list[Problem]) -> Iterator[KernelFinding]:

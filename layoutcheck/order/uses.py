@@ -23,6 +23,7 @@ from layoutcheck.analysis.cost import accesses_cost
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel, argument_types, read, spaces
 from layoutcheck.dsl.lowered.blocks import Index, all_of, every_block
+from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.lowered_op import memory_accesses
 from layoutcheck.dsl.lowered.totals import line_totals
 from layoutcheck.dsl.lowered.values import for_all
@@ -30,21 +31,19 @@ from layoutcheck.machine.canonical.footprint import UNIT, operand
 from layoutcheck.order import check_module
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
+from layoutcheck.order.meaning import READS, WRITES
 from layoutcheck.order.never_written import unseen
 from layoutcheck.order.other_blocks import LOOKED, SECONDS, Ways, last_cluster
+from layoutcheck.order.unread import unread
 from layoutcheck.order.watched import BULK_KINDS, Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Operation, without_locations
-from layoutcheck.sources.shared_uses import LineUse, SharedReport, SharedUses
+from layoutcheck.sources.shared_uses import LineUse, SharedReport, SharedUses, Unread
 from layoutcheck.sources.traced_module import TracedModule
 
 _SHARED = ("smem", "dsmem", "generic")
-_READS = ("read", "matrix_read", "atomic", "bulk_store")
-_WRITES = ("write", "matrix_write", "atomic", "cp_async", "bulk_load")
-_COPIES = ("cp_async", "bulk_load")
 _NOT_FOLLOWED = ("unknown", "st_async", "bulk_peer", "tc_mma", "tc_copy", "tmem_read", "tmem_write")
 WAVEFRONTS = "wavefronts of "  # so begins what is counted of them over a launch
 JOINED = f"joined {WAVEFRONTS}"  # of the instructions that LLVM makes of them, each once: as LC301
-UNREAD = "copies that nothing reads, before others that are read"
 _SPAN = 1 << 18
 _MOST_BLOCKS = 64  # that are followed
 _THREAD, _EVENT = 20, 30  # bits before those of a byte's place in an access, and of a thread
@@ -71,20 +70,23 @@ def shared_uses(module: TracedModule, lowered: str, problem: str) -> SharedUses:
         return SharedUses(problem=found.problem)
     lines: Counter[tuple[str, int, str]] = Counter()
     digest = hashlib.sha256()
-    size = 0
+    size, lost, known = 0, set[Unread](), True
     try:
         for watched in kernels(lowered, argument_types(traced)):
-            found_size, unread = _follow(watched, digest)
-            size = max(size, found_size)
-            for site in unread:
-                lines.update((frame.file, frame.line, UNREAD) for frame in module.frames(site)[:1])
+            for uses in _follow(watched, digest):
+                size = max(size, uses.watched.shared_bytes)
+                pairs = unread(uses.watched, tma_transfers(module.text), uses.places)
+                known = known and pairs is not None
+                for what, *sites in pairs or ():
+                    frames = [frame for site in sites for frame in module.frames(site)[:1]]
+                    lost.add(Unread(what, *((frame.file, frame.line) for frame in frames)))
         for kernel in found.kernels:
             lines.update(_totals(kernel, module))
             lines.update(_instructions(kernel, module))
     except _NotFollowed as why:
         return SharedUses(problem=str(why))
     every = tuple(LineUse(*key, count) for key, count in sorted(lines.items()))
-    return SharedUses(every, digest.hexdigest(), size)
+    return SharedUses(every, digest.hexdigest(), size, unread=tuple(sorted(lost)) if known else None)
 
 
 def _totals(kernel: Kernel, module: TracedModule) -> Counter[tuple[str, int, str]]:
@@ -118,14 +120,10 @@ def _instructions(kernel: Kernel, module: TracedModule) -> Counter[tuple[str, in
     return found
 
 
-def _follow(kernel: WatchedKernel, digest: hashlib._Hash) -> tuple[int, set[str]]:
-    """Put what the blocks of a kernel do into the digest, one of each way; its bytes of shared memory.
-
-    Also the sites of copies that nothing reads in a turn, though a later turn's are read.
-    """
+def _follow(kernel: WatchedKernel, digest: hashlib._Hash) -> Iterator[_Uses]:
+    """Put what the blocks of a kernel do into the digest, one of each way."""
     if unseen(kernel):
         raise _NotFollowed("an instruction reaches shared memory in a way that is not followed")
-    size, unread = 0, set[str]()
     for block in _blocks(kernel):
         watched = kernel.watch(block)
         if not watched.complete:
@@ -134,9 +132,7 @@ def _follow(kernel: WatchedKernel, digest: hashlib._Hash) -> tuple[int, set[str]
             raise _NotFollowed("its branches or loops rest on what only a run knows")
         uses = _Uses(watched, digest)
         uses.run()
-        unread.update(uses.unread())
-        size = watched.shared_bytes
-    return size, unread
+        yield uses
 
 
 def _blocks(kernel: WatchedKernel) -> Sequence[Index]:
@@ -169,20 +165,11 @@ class _Uses:
         self.writers = np.full(_SPAN, -1, np.int64)
         self.barriers: dict[int, int] = {}  # mbarriers, by the order in which they are met
         self.names: dict[Operation | None, int] = {}  # operations, likewise
-        self.read = set[int]()  # events that wrote what is read
-        self.copied = defaultdict[str, list[int]](list)  # the events of each copy
 
     def run(self) -> None:
         """All events. Raises _NotFollowed."""
         for event in self.watched.events:
             self._add(event)
-
-    def unread(self) -> Iterator[str]:
-        """The copies of which nothing reads what one turn brings, and something what a later one does."""
-        for site, events in self.copied.items():
-            last = max(self.read.intersection(events), default=-1)
-            if any(one < last and one not in self.read for one in events):
-                yield site
 
     def _add(self, event: Event) -> None:
         meaning = event.meaning
@@ -194,11 +181,10 @@ class _Uses:
         self._put(kind, str(name), str(event.turns))
         self.digest.update(np.packbits(lanes).tobytes())
         if kind == "wgmma":
-            for at in _operands(event):
-                self.digest.update(self._writers_at(at[:, None], UNIT).tobytes())
+            self.digest.update(self.writers[self._within(_operands(event))].tobytes())
             return
         plain = list(event.values)
-        if kind in (*_READS, *_WRITES):
+        if kind in (*READS, *WRITES):
             self._access(event, lanes)
             plain = plain[1:]
         if kind.startswith("mbar") or kind in ("cp_arrive", "bulk_load"):
@@ -217,36 +203,39 @@ class _Uses:
     def _access(self, event: Event, lanes: np.ndarray) -> None:  # type: ignore[type-arg]
         """A load, store or copy: what it finds in shared memory, or where it goes elsewhere."""
         meaning = event.meaning
-        threads = np.flatnonzero(lanes)
-        if meaning.kind.startswith("matrix"):
-            threads = threads[threads % 32 < meaning.count]
+        threads = self._taking(event, np.flatnonzero(lanes))
         at = event.numbers(0, self.threads)[threads]
-        space = meaning.space
-        if space == "generic" and at.size:
-            space = spaces.space_of(0, at)
-        if space not in _SHARED:
+        if not _shared(event, at):
             self.digest.update(at.tobytes())
             return
-        if (event.doubt and not event.gathers) or (event.guarded and meaning.kind in _WRITES):
+        if (event.doubt and not event.gathers) or (event.guarded and meaning.kind in WRITES):
             raise _NotFollowed("an access of shared memory rests on what a thread loads")
         if int((at & (spaces.GENERIC_SHARED - 1)).max(initial=0)) >= spaces.SHARED_BYTES:
             raise _NotFollowed("a block reaches the shared memory of another one")
-        place = (at & (spaces.SHARED_BYTES - 1))[:, None]
-        size = self._size(event)
-        if meaning.kind in _READS:
-            self.digest.update(self._writers_at(place, size).tobytes())
-        if meaning.kind in _COPIES:
-            self.copied[meaning.site].append(event.number)
-        if meaning.kind in _WRITES:
-            byte = np.arange(size, dtype=np.int64)[None, :]
-            self.writers[self._within(place + byte)] = (
-                (event.number << _EVENT) | (threads[:, None] << _THREAD) | byte
-            )
+        if meaning.box:
+            maps = self.watched.map_of(event), [for_all(one, self.threads).tolist() for one in event.box[1:]]
+            self._put(*map(repr, maps))
+        place = self._within(self.places(event, threads))
+        if meaning.kind in READS:
+            self.digest.update(self.writers[place].tobytes())
+        if meaning.kind in WRITES:
+            byte = np.arange(place.shape[1], dtype=np.int64)[None, :]
+            self.writers[place] = (event.number << _EVENT) | (threads[:, None] << _THREAD) | byte
 
-    def _writers_at(self, place: IntArray, size: int) -> IntArray:
-        found = self.writers[self._within(place + np.arange(size, dtype=np.int64)[None, :])]
-        self.read.update(np.unique(found >> _EVENT).tolist())
-        return found
+    def places(self, event: Event, threads: IntArray) -> IntArray:
+        """The bytes of shared memory that some threads reach by an event, a row each."""
+        if event.meaning.kind == "wgmma":
+            return _operands(event)
+        threads = self._taking(event, threads)
+        at = event.numbers(0, self.threads)[threads] if event.meaning.kind in (*READS, *WRITES) else None
+        if at is None or not _shared(event, at):
+            return np.zeros((0, 0), np.int64)
+        return (at & (spaces.SHARED_BYTES - 1))[:, None] + np.arange(self._size(event), dtype=np.int64)
+
+    def _taking(self, event: Event, threads: IntArray) -> IntArray:
+        """Those of some threads that name an address."""
+        matrix = event.meaning.kind.startswith("matrix")
+        return threads[threads % 32 < event.meaning.count] if matrix else threads
 
     def _within(self, at: IntArray) -> IntArray:
         if at.size and (int(at.min()) < 0 or int(at.max()) >= _SPAN):
@@ -254,24 +243,30 @@ class _Uses:
         return at
 
     def _size(self, event: Event) -> int:
-        """The bytes of an access of each thread; of a TMA copy its tensor map goes into the digest, too."""
+        """The bytes of an access of each thread."""
         meaning = event.meaning
         if meaning.kind not in BULK_KINDS or meaning.size:
             return meaning.size
         if event.bulk is not None:
             return int(np.max(event.bulk[0]))
-        size, found = self.watched.box_bytes(event), self.watched.map_of(event)
+        size = self.watched.box_bytes(event)
         if size is None:
             raise _NotFollowed("the tensor map of a TMA copy is not known")
-        self._put(repr(found), str([for_all(one, self.threads).tolist() for one in event.box[1:]]))
         return size
 
 
-def _operands(event: Event) -> Iterator[IntArray]:
-    """The units of 16 bytes that a wgmma reads, operand by operand, in the order of its rows."""
+def _shared(event: Event, at: IntArray) -> bool:
+    """Whether addresses of an access are of shared memory."""
+    space = event.meaning.space
+    return (spaces.space_of(0, at) if space == "generic" and at.size else space) in _SHARED
+
+
+def _operands(event: Event) -> IntArray:
+    """The bytes that a wgmma reads, operand by operand, in the order of its rows, 16 in each row."""
     facts = event.meaning.facts
-    rows = [int(facts["m"]), int(facts["n"])][-len(event.values) :]
+    rows, found = [int(facts["m"]), int(facts["n"])][-len(event.values) :], list[IntArray]()
     for value, count, major in zip(event.values, rows, facts["majors"], strict=False):
         if np.unique(np.asarray(value)).size > 1:
             raise _NotFollowed("warp groups multiply different operands at once")
-        yield operand(int(np.asarray(value).flat[0]), range(count), major)
+        found.append(operand(int(np.asarray(value).flat[0]), range(count), major).ravel())
+    return np.concatenate(found)[:, None] + np.arange(UNIT)

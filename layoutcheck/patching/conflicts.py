@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from layoutcheck.fixes import pad_pitch, swizzle
-from layoutcheck.order.uses import JOINED, UNREAD, WAVEFRONTS
+from layoutcheck.order.uses import JOINED, WAVEFRONTS
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.paddings import padded, pads, pitches, swizzled, tensors
 from layoutcheck.patching.program import Program, Site
@@ -164,19 +164,6 @@ def _used(edited: Edited) -> str:
             return f"{short((file, line))} takes {found:,} {what} instead of {count:,}"
     more = next((key for key, count in now.items() if count), None)
     return f"{short(more[:2])} takes {more[2]}" if more else ""
-
-
-def unread(edited: Edited, finding: KernelFinding) -> str:
-    """Why an order of copies is not shown to be what is missing: not all of it is read; "" where it is.
-
-    Of a ring whose reader takes another stage, as with a wrong modulo, a longer wait only hides that.
-    """
-    there = edited.places(finding.lines[0])
-    lines = (one for uses in _uses(edited.after) for one in uses.lines if one.what == UNREAD)
-    if any((one.file, one.line) in there for one in lines):
-        copies = f"what {short(finding.lines[0])} copies in some turns"
-        return f"{copies} is never read: its stage, or its reader's, may be meant to be another"
-    return ""
 
 
 def _uses(state: State) -> list[SharedUses]:

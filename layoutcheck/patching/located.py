@@ -43,7 +43,15 @@ def located(trace: Trace, there: str = "", project: str = "") -> Trace:
         if not isinstance(one, SharedReport):
             return one
         lines = tuple(use._replace(file=path(use.file)) for use in one.uses.lines)
-        return replace(one, uses=replace(one.uses, lines=lines))
+        pairs = one.uses.unread
+        if pairs is not None:
+            pairs = tuple(
+                each._replace(
+                    first=(path(each.first[0]), each.first[1]), second=(path(each.second[0]), each.second[1])
+                )
+                for each in pairs
+            )
+        return replace(one, uses=replace(one.uses, lines=lines, unread=pairs))
 
     return replace(
         trace,

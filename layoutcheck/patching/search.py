@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
@@ -29,8 +29,16 @@ from layoutcheck.sources.traced import Distinct, Frame, Trace
 if TYPE_CHECKING:
     from layoutcheck.gpu.outcome import Confirmation
 
-Retrace: TypeAlias = Callable[[str, "str | None"], Trace]
-"""Traces a script at another path, in another working directory (None: the same)."""
+
+class Retrace(Protocol):
+    """Traces a script at another path, in another working directory (None: the same).
+
+    With `uses` the reports of order have the uses of shared memory, too.
+    """
+
+    def __call__(self, script: str, cwd: str | None, /, *, uses: bool = False) -> Trace:
+        """The trace."""
+
 
 Confirm: TypeAlias = "Callable[[Sequence[tuple[str, Copy]]], Sequence[Confirmation]]"
 """Runs copies, each with a name."""
@@ -63,7 +71,10 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Search:
-    """A project whose script is traced with other texts, until `deadline` (of `time.monotonic`)."""
+    """A project whose script is traced with other texts, until `deadline` (of `time.monotonic`).
+
+    With `uses` its traces have the uses of shared memory.
+    """
 
     project: Path
     main: Path
@@ -72,6 +83,7 @@ class Search:
     confirm: Confirm | None
     locked: Mapping[str, str] = field(default_factory=dict)  # files that are not edited, and why
     deadline: float = math.inf
+    uses: bool = False
 
     def best(
         self, state: State, target: tuple[Distinct, Report], texts: dict[str, str], most: int = MOST_PROVEN
@@ -244,7 +256,7 @@ class Search:
             cwd = Path.cwd()
             inside = there / cwd.relative_to(self.project) if cwd.is_relative_to(self.project) else None
             script = there / self.main.relative_to(self.project)
-            found = self.retrace(str(script), None if inside is None else str(inside))
+            found = self.retrace(str(script), None if inside is None else str(inside), uses=self.uses)
             return located(found, str(there), str(self.project))
 
 

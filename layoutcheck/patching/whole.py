@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 from layoutcheck.patching import conflicts, guards, operands, ordering
@@ -109,7 +108,7 @@ def unconflicted(
     ways = [way for way, other in zip(every, others, strict=True) if not other]
     if not ways:
         return None, f"{UNBUILT}: {others[0]}" if others else conflicts.UNFOUND
-    search = _with_uses(search)
+    search = replace(search, uses=True)
     if not any(isinstance(one, SharedReport) for one in state.trace.orders):
         state = State(search.trace(texts))
     fewer: list[tuple[int, Candidate, Edited]] = []
@@ -139,11 +138,6 @@ def unconflicted(
     return made, why
 
 
-def _with_uses(search: Search) -> Search:
-    """The search whose traces have the uses of shared memory."""
-    return replace(search, retrace=partial(search.retrace, uses=True))  # type: ignore[call-arg]
-
-
 def disorder(
     search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
 ) -> tuple[Proven | None, str]:
@@ -157,11 +151,10 @@ def disorder(
             or proof.objection(state.trace, edited.after.trace, finding, edited.lines)
             or edited.objection()
             or _harmed(edited)
-            or (conflicts.unread(edited, finding) if copied else "")
+            or proof.misplaced(state.trace, edited.after.trace, edited.lines)
         )
 
-    copied = finding.places[0].what in ordering.COPIES
-    search = _with_uses(search) if copied else search
+    search = replace(search, uses=proof.accesses(finding))
     ways = ordering.ways(texts, finding, state.trace)
     done = _Done(where, "in order", both)
     return _first(search, state, texts, ways, MOST_ORDERED, objection, lambda _: done)

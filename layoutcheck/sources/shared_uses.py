@@ -17,17 +17,38 @@ class LineUse(NamedTuple):
     count: int
 
 
+LOST, OVER, EARLY = (
+    "a copy of which nothing is read",
+    "what is always unread",
+    "a read of what is not written",
+)
+
+
+class Unread(NamedTuple):
+    """What one line writes and another overwrites, or reads (EARLY) before another writes it.
+
+    `LOST`: nothing of what a warp copies is read before it is overwritten; `OVER`: no byte ever is that the
+    other line overwrites.
+    """
+
+    what: str
+    first: tuple[str, int]
+    second: tuple[str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class SharedUses:
     """What a kernel does with shared memory, whatever its places there; `problem` says why it is not known.
 
     Two kernels of one `digest` are alike, and their reads find the same writes. `size` are their bytes.
+    `unread` is None where the order of accesses is not known.
     """
 
     lines: tuple[LineUse, ...] = ()
     digest: str = ""
     size: int = 0
     problem: str = ""
+    unread: tuple[Unread, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

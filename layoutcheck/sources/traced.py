@@ -214,7 +214,7 @@ class KernelPlace:
     """What one line has to do with a finding about order: `thread` of `block` does `what` there.
 
     `turns` are the numbers of the loop iterations around it, outermost first; `stack` are the callers,
-    innermost first.
+    innermost first. `kind` is that of the operation's `Meaning`, where order is judged.
     """
 
     what: str
@@ -223,6 +223,7 @@ class KernelPlace:
     thread: int = 0
     block: int = 0
     turns: tuple[int, ...] = ()
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ from functools import partial
 import pytest
 
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order.uses import UNREAD, check_with_uses
-from layoutcheck.sources.shared_uses import SharedReport, SharedUses
+from layoutcheck.order.uses import check_with_uses
+from layoutcheck.sources.shared_uses import EARLY, LOST, OVER, SharedReport, SharedUses
 from tests.lowering import SharedLowering
 
 HOWS = ("plain", "moved", "another's", "another's in the last block", "by memory")
-RINGS = ("ring", "of fewer stages", "ahead")
+RINGS = ("ring", "of fewer stages", "ahead", "of the stage before", "too soon", "read in part")
+TWICE = ("twice", "cleared", "read between", "twice in part", "by other warps")
 KERNELS = """\
 import cutlass, cutlass.cute as cute
 from cutlass import Constexpr, Int32, const_expr
@@ -40,20 +41,60 @@ rows = make_fake_tensor(Int32, (256,), (1,), assumed_align=16)
 for how in range(5):
     cute.compile(run, rows, rows, how)
 @cute.kernel
-def ring(src: cute.Tensor, dst: cute.Tensor, stages: Constexpr, ahead: Constexpr):
+def ring(src: cute.Tensor, dst: cute.Tensor, stages: Constexpr, ahead: Constexpr, few: Constexpr):
     thread = cute.arch.thread_idx()[0]
     data = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout((64, 3)), 16)
     atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Int32, num_bits_per_copy=32)
     for turn in cutlass.range(6, unroll=1):
         part = cute.make_tensor(src.iterator + 32 * turn + thread, cute.make_layout(1))
         cute.copy(atom, part, cute.make_tensor(data.iterator + turn % 3 * 64 + thread, cute.make_layout(1)))
+        cute.arch.cp_async_commit_group()
+        cute.arch.cp_async_wait_group(0)
         if turn >= ahead:
-            dst[64 * turn + thread] = data[thread, (turn - ahead) % stages]
+            dst[64 * turn + thread] = data[thread ^ (thread % few), (turn - ahead) % stages]
 @cute.jit
-def rings(src: cute.Tensor, dst: cute.Tensor, stages: Constexpr, ahead: Constexpr):
-    ring(src, dst, stages, ahead).launch(grid=(1, 1, 1), block=(64, 1, 1))
-for stages, ahead in (3, 0), (2, 0), (3, 1):
-    cute.compile(rings, rows, rows, stages, ahead)
+def rings(src: cute.Tensor, dst: cute.Tensor, stages: Constexpr, ahead: Constexpr, few: Constexpr):
+    ring(src, dst, stages, ahead, few).launch(grid=(1, 1, 1), block=(64, 1, 1))
+for numbers in (3, 0, 1), (2, 0, 1), (3, 1, 1), (3, -1, 1), (1, 0, 1), (3, 0, 4):
+    cute.compile(rings, rows, rows, *numbers)
+@cute.kernel
+def twice(src: cute.Tensor, dst: cute.Tensor, how: Constexpr):
+    thread = cute.arch.thread_idx()[0]
+    data = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(96), 16)
+    there = 95 - thread if const_expr(how == 3) else 63 - thread
+    for turn in cutlass.range(2, unroll=1):
+        mine = Int32(0) if const_expr(how == 1) else src[thread]
+        data[thread] = mine
+        cute.arch.sync_threads()
+        if const_expr(how == 2):
+            dst[128 + thread] = data[63 - thread]
+            cute.arch.sync_threads()
+        data[there] = src[64 + thread]
+        cute.arch.sync_threads()
+        dst[64 * turn + thread] = data[thread]
+        cute.arch.sync_threads()
+@cute.kernel
+def handed(src: cute.Tensor, dst: cute.Tensor):
+    thread = cute.arch.thread_idx()[0]
+    data = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(32), 16)
+    if thread < 32:
+        for turn in cutlass.range(3, unroll=1):
+            data[thread] = src[32 * turn + thread]
+            cute.arch.barrier(barrier_id=1, number_of_threads=64)
+            cute.arch.barrier(barrier_id=2, number_of_threads=64)
+    else:
+        for turn in cutlass.range(3, unroll=1):
+            cute.arch.barrier(barrier_id=1, number_of_threads=64)
+            dst[32 * turn + thread] = data[63 - thread]
+            cute.arch.barrier(barrier_id=2, number_of_threads=64)
+@cute.jit
+def others(src: cute.Tensor, dst: cute.Tensor, how: Constexpr):
+    if const_expr(how < 4):
+        twice(src, dst, how).launch(grid=(1, 1, 1), block=(64, 1, 1))
+    else:
+        handed(src, dst).launch(grid=(1, 1, 1), block=(64, 1, 1))
+for how in range(5):
+    cute.compile(others, rows, rows, how)
 """
 
 
@@ -65,7 +106,7 @@ def uses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, SharedUses]:
     with SharedLowering(copies=False, order=partial(check_with_uses, seconds=20.0)) as lowering:
         found = trace_script(str(script), launch=False, arch="sm_90a", lowering=lowering)
     reports = [one for one in found.orders if isinstance(one, SharedReport)]
-    return {how: report.uses for how, report in zip(HOWS + RINGS, reports, strict=True)}
+    return {how: report.uses for how, report in zip(HOWS + RINGS + TWICE, reports, strict=True)}
 
 
 def test_a_tile_may_lie_elsewhere_and_a_read_may_not_find_another_write(uses: dict[str, SharedUses]) -> None:
@@ -79,9 +120,23 @@ def test_a_branch_by_what_memory_holds_is_not_known(uses: dict[str, SharedUses])
     assert "rest on what only a run knows" in uses["by memory"].problem
 
 
-def test_what_one_turn_copies_and_nothing_reads_is_told_of_its_line(uses: dict[str, SharedUses]) -> None:
-    """Not of the last turns, for which a reader may be behind."""
-    line = 1 + KERNELS.splitlines().index(next(one for one in KERNELS.splitlines() if "copy(atom" in one))
-    told = {how: [(one.line, one.count) for one in uses[how].lines if one.what == UNREAD] for how in RINGS}
-    assert told == {"ring": [], "of fewer stages": [(line, 1)], "ahead": []}
-    assert all(uses[how].problem == "" for how in RINGS)
+def at(words: str) -> int:
+    """The line of the kernels that words stand in."""
+    return 1 + next(n for n, line in enumerate(KERNELS.splitlines()) if words in line)
+
+
+def test_what_is_overwritten_unread_is_told_with_both_lines(uses: dict[str, SharedUses]) -> None:
+    """Not of the last turns, for which a reader may be behind, nor of a constant that clears a tile."""
+    copy, read = at("copy(atom"), at("(turn - ahead)")
+    one, other = at("data[thread] = mine"), at("data[there] = ")
+    told = {how: uses[how].unread for how in RINGS + TWICE}
+    lines = {how: {(what, a[1], b[1]) for what, a, b in pairs or ()} for how, pairs in told.items()}
+    assert lines == {
+        "ring": set(), "of fewer stages": {(LOST, copy, copy)}, "ahead": set(),
+        "of the stage before": {(EARLY, read, copy)}, "too soon": {(LOST, copy, copy)},
+        "read in part": set(),
+        "twice": {(OVER, one, other)}, "cleared": set(), "read between": set(),
+        "twice in part": {(OVER, one, other), (OVER, other, other)}, "by other warps": set(),
+    }  # fmt: skip
+    assert all(uses[how].problem == "" and told[how] is not None for how in RINGS + TWICE)
+    assert uses["by memory"].unread is None

@@ -223,6 +223,54 @@ def host(x: cute.Tensor, y: cute.Tensor):
 cute.compile(host, tensor(), tensor())
 """
 )
+TMA = (
+    HEAD
+    + """from cutlass.cute.nvgpu import cpasync
+
+K, TILES = 64, 3
+BYTES = 64 * K * 2
+
+
+@cute.kernel
+def kernel(load, a: cute.Tensor, other, b: cute.Tensor, y: cute.Tensor, layout: cute.Layout):
+    tid, _, _ = cute.arch.thread_idx()
+    smem = cutlass.memory.SmemAllocator()
+    full = smem.allocate_array(cutlass.Int64, 1)
+    s_a = smem.allocate_tensor(cutlass.BFloat16, layout, byte_alignment=1024)
+    s_b = smem.allocate_tensor(cutlass.BFloat16, layout, byte_alignment=1024)
+    if tid == 0:
+        cute.arch.mbarrier_init(full, 1)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    one = cute.make_layout(1)
+    tiles_a, tiles_b = (cute.group_modes(cute.local_tile(t, (64, K), (0, None)), 0, 2) for t in (a, b))
+    to_a, from_a = cpasync.tma_partition(load, 0, one, cute.group_modes(s_a, 0, 2), tiles_a)
+    to_b, from_b = cpasync.tma_partition(other, 0, one, cute.group_modes(s_b, 0, 2), tiles_b)
+    for turn in cutlass.range(TILES, unroll=1):
+        if tid < 32:
+            with cute.arch.elect_one():
+                cute.arch.mbarrier_arrive_and_expect_tx(full, 2 * BYTES)
+            cute.copy(load, from_a[None, turn], to_a, tma_bar_ptr=full)
+            cute.copy(other, from_b[None, turn], to_b, tma_bar_ptr=full)
+        cute.arch.mbarrier_wait(full, turn % 2)
+        for i in cutlass.range_constexpr(4):
+            y[i * 16, tid % K + K * turn] = s_a[i * 16, tid % K] + s_b[i * 16, tid % K]
+        cute.arch.sync_threads()
+
+
+@cute.jit
+def host(a: cute.Tensor, b: cute.Tensor, y: cute.Tensor):
+    layout = cute.make_layout((64, K), stride=(K, 1))
+    op = cpasync.CopyBulkTensorTileG2SOp()
+    made = [cpasync.make_tiled_tma_atom(op, t, layout, (64, K)) for t in (a, b)]
+    kernel(*made[0], *made[1], y, layout).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+"""
+    + tensor("(64, K * TILES)", "(K * TILES, 1)", dtype="BFloat16")
+    + """
+cute.compile(host, tensor(), tensor(), tensor())
+"""
+)
 
 _ROW = {
     "VEC": "4",
@@ -259,6 +307,8 @@ _COP = {
     "CT": "(64, 2)",
     "CV": "(1, 1)",
 }
+
+PIPE_WRITES = put(PIPE, _PIPE).replace("dst[None, None, None, k % STAGES]", "dst[None, None, None, WRITE]")
 
 FAULTS: dict[str, tuple[str, str]] = {
     "row align": (put(ROW, _ROW, ALIGN="4"), "align: int = 16"),
@@ -305,6 +355,10 @@ FAULTS: dict[str, tuple[str, str]] = {
         ),
         "stride=(68, 1)",
     ),
+    "el twice": (put(EL, _EL, BEFORE="cute.arch.sync_threads()\n    buf[tid] = x[tid]"), ""),
+    "tma twice": (TMA.replace("to_b, tma_bar_ptr", "to_a, tma_bar_ptr"), ""),
+    "pipe read ahead": (put(PIPE, _PIPE, READ="(k + 1) % STAGES"), ""),
+    "pipe write modulo": (PIPE_WRITES.replace("WRITE", "k % (STAGES - 1)"), ""),
     "pipe read modulo": (put(PIPE, _PIPE, READ="k % (STAGES - 1)"), ""),
     "pipe read stage": (put(PIPE, _PIPE, READ="0"), ""),
     "cop modeorder": (

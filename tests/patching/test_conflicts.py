@@ -192,7 +192,7 @@ def test_kernels_that_are_not_built_stay_as_they_are() -> None:
     texts = [{"k.py": f"PITCH = {n}\n{method}"} for n in (32, 33)]
     assert unbuilt(*texts, ["cutlass___call_____main__Gemm_object_at__Tensor"]) == ""
     assert unbuilt(*texts, ["cutlass___call_____main__Other_object_at__Tensor"]) == "run"
-    search = Search(Path(), Path("k.py"), lambda *_: pytest.fail("it is traced"), None, None)
+    search = Search(Path(), Path("k.py"), lambda *_, **__: pytest.fail("it is traced"), None, None)
     made, why = unconflicted(
         search, traced(BEFORE), found(PITCHED), {"k.py": CONFLICTED["a pitch"][0] + OTHER}
     )

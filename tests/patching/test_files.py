@@ -48,7 +48,7 @@ def seen(path: Path, line: int, align: int) -> TracedCopy:
 def aligned(path: Path, line: int) -> Repaired:
     """The repair of an allocation's alignment, proven by a trace that is made up; written."""
     after = Trace((seen(path, line, 16),))
-    found = repair(str(path), Trace((seen(path, line, 8),)), lambda script, cwd: after)
+    found = repair(str(path), Trace((seen(path, line, 8),)), lambda script, cwd, **_: after)
     assert [one.places[0].line for one in found.repairs] == [line - 1]
     assert found.write() == [str(path)]
     return found
@@ -201,7 +201,7 @@ def test_a_script_behind_a_link_is_repaired_where_it_is(tmp_path: Path) -> None:
     link.symlink_to("real.py")
     ran: list[str] = []
 
-    def retrace(script: str, cwd: str | None) -> Trace:
+    def retrace(script: str, cwd: str | None, **_: bool) -> Trace:
         ran.append(Path(script).name)
         align = 16 if "=16" in Path(script).read_text() else 8
         return Trace((seen(Path(script), 2, align),))
@@ -254,7 +254,7 @@ def test_all_places_of_a_trace_are_those_of_the_project(tmp_path: Path) -> None:
 def test_generated_code_has_no_statement_to_edit(tmp_path: Path) -> None:
     path = tmp_path / "kernel.py"
     path.write_text("made = 'cute.copy(atom, src, dst)'\nexec(made)\n")
-    found = repair(str(path), Trace((seen(path, 2, 8),)), lambda script, cwd: Trace())
+    found = repair(str(path), Trace((seen(path, 2, 8),)), lambda script, cwd, **_: Trace())
     assert [one.reason for one in found.sketches] == [NO_COPY] and found.write() == []
 
 

@@ -79,7 +79,7 @@ def test_fills_are_kept_one_after_the_other_where_each_ends_its_finding(tmp_path
     path = tmp_path / "p.py"
     path.write_text(PROGRAM)
 
-    def retrace(script: str, cwd: str | None) -> Trace:
+    def retrace(script: str, cwd: str | None, **_: bool) -> Trace:
         lines = Path(script).read_text().splitlines()
         found = [
             finding(Path(script), name, fill, lines)
@@ -103,7 +103,7 @@ def test_every_finding_without_an_edit_is_told(tmp_path: Path, monkeypatch: pyte
     every = [finding(path, name, "") for name in ("total", "largest")]
     every += [replace(every[0], evidence={"fill": "", "operand": letter}) for letter in "AC"]
     trace = Trace(operands=(OperandReport("k", "sm_90a", tuple(every)),))
-    found = repair(str(path), trace, lambda *_: trace)
+    found = repair(str(path), trace, lambda *_, **__: trace)
     assert [one.where for one in found.sketches] == [one.places[0].where for one in every]
 
 

@@ -362,7 +362,7 @@ def test_no_swap_is_made_where_another_is_as_good(tmp_path: Path) -> None:
             return Trace(elements=(ElementReport("kernel", "sm_90a", told, "", 2, 2, inside=(moves,)),))
 
         one = replace(found(4, file=str(path)), evidence={"tensor_bytes": 128})
-        made = repair(str(path), traced(str(path), 64, one), lambda script, _: traced(script, 128))
+        made = repair(str(path), traced(str(path), 64, one), lambda script, _, **__: traced(script, 128))
         assert len(made.repairs) == swaps
         assert ["not known which is meant" in one.reason for one in made.sketches] == [True] * (1 - swaps)
 

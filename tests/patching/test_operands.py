@@ -108,7 +108,7 @@ def test_a_tile_that_is_no_longer_followed_is_not_repaired(tmp_path: Path, arriv
     moved = Trace(operands=(OperandReport("k", "sm_90a", in_order=arrived),))
     before = Trace(operands=(OperandReport("k", "sm_90a", (finding(path, "LC605", ""),)),))
 
-    def retrace(script: str, cwd: str | None) -> Trace:
+    def retrace(script: str, cwd: str | None, **_: bool) -> Trace:
         return moved if "other = copy.partition_S(raw)" in Path(script).read_text() else before
 
     found = repair(str(path), before, retrace)
@@ -145,7 +145,7 @@ def tried(path: Path, after: dict[str, Trace], before: Trace) -> Repaired:
     """A repair whose traces are those of the texts that hold a word; of others the first one's."""
     path.write_text(COPIES)
 
-    def retrace(script: str, cwd: str | None) -> Trace:
+    def retrace(script: str, cwd: str | None, **_: bool) -> Trace:
         text = Path(script).read_text()
         return next((made for word, made in after.items() if word in text), before)
 
@@ -216,6 +216,6 @@ def test_what_no_edit_repairs_is_said_once(tmp_path: Path) -> None:
     orders = OrderReport("k", "sm_90a", (race, note)), OrderReport("l", "sm_90a", (race, far))
     trace = Trace(orders=orders, operands=(OperandReport("k", "sm_90a", (operand,)),))
     assert unrepaired(trace) == [race, far]
-    found = repair(str(script), trace, lambda path, cwd: trace, by=None)
+    found = repair(str(script), trace, lambda path, cwd, **_: trace, by=None)
     reasons = [one.reason for one in found.sketches if "no edit repairs" in one.reason]
     assert reasons == [f"LC503: {one.title}; no edit repairs that" for one in (race, far)]

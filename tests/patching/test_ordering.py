@@ -19,6 +19,7 @@ from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import AFTERWARDS, _follows, repair
 from layoutcheck.patching.state import State
 from layoutcheck.patching.whole import UNGROWN
+from layoutcheck.sources.shared_uses import EARLY, LOST, OVER, SharedReport, SharedUses, Unread
 from layoutcheck.sources.traced import (
     ElementReport,
     Frame,
@@ -48,8 +49,8 @@ def kernel(source, target, turns):
 TURN, COPY, INNER, READ, LAST = 7, 8, 10, 11, 14
 
 
-def place(line: int, what: str = "reads", path: str = "k.py", thread: int = 0) -> KernelPlace:
-    return KernelPlace(what, Frame(path, line), thread=thread)
+def place(line: int, kind: str = "read", path: str = "k.py", thread: int = 0) -> KernelPlace:
+    return KernelPlace(f"does {kind}", Frame(path, line), thread=thread, kind=kind)
 
 
 def finding(code: str, kind: str, *places: KernelPlace, **facts: object) -> KernelFinding:
@@ -104,14 +105,14 @@ def test_a_function_that_others_call_stays_as_it_is_where_its_caller_can_be_edit
 
 
 def test_a_barrier_stands_where_all_threads_come_by_first() -> None:
-    ways = proposed(finding("LC504", "race", place(6, "writes"), place(INNER), executing=[0, 32, 0]))
+    ways = proposed(finding("LC504", "race", place(6, "write"), place(INNER), executing=[0, 32, 0]))
     assert ways[:3] == [(line, "cute.arch.sync_threads()") for line in (TURN, 7, 9)]
     assert len(ways) == 3  # a line with two statements has no room
 
 
 def test_copies_of_one_statement_into_the_same_bytes_are_no_matter_of_order() -> None:
     """Unless a later turn of a loop uses the buffer again."""
-    copy = place(COPY, "copies (cp.async)")
+    copy = place(COPY, "cp_async")
     assert proposed(finding("LC501", "not-complete", copy, copy, cause="no-commit")) == []
     turns = [replace(copy, turns=(turn,)) for turn in range(2)]
     assert proposed(finding("LC501", "not-complete", *turns, cause="no-commit")) != []
@@ -126,13 +127,13 @@ def test_under_a_condition_the_barrier_counts_the_threads_that_come() -> None:
         "            use(data[thread + 32])",
     ]
     text = "\n".join(lines) + "\n"
-    one = finding("LC504", "race", place(10, "writes"), place(11), executing=[64, 64, 64])
+    one = finding("LC504", "race", place(10, "write"), place(11), executing=[64, 64, 64])
     barrier = "cute.arch.barrier(barrier_id=1, number_of_threads=64)"
     assert proposed(one, text)[0] == (11, barrier)
 
 
 def test_a_barrier_that_some_threads_skip_is_taken_out_of_its_condition() -> None:
-    ways = proposed(finding("LC504", "race", place(READ, "writes"), place(LAST), executing=[0, 0, 0]))
+    ways = proposed(finding("LC504", "race", place(READ, "write"), place(LAST), executing=[0, 0, 0]))
     assert ways[0] == (13, "pass; cute.arch.sync_threads()")
 
 
@@ -151,7 +152,7 @@ def kernel(source, data):
 @pytest.mark.parametrize(("copy", "reader", "wanted"), [(5, 8, 7), (8, 5, 9), (5, 6, None)])
 def test_a_wait_stands_before_a_barrier_that_is_there(copy: int, reader: int, wanted: int | None) -> None:
     """The barrier hands on what each thread has waited for, now or before the next turn: no second one."""
-    places = place(copy, "copies (cp.async)"), place(reader, thread=64)
+    places = place(copy, "cp_async"), place(reader, thread=64)
     line, added = proposed(finding("LC501", "not-complete", *places, cause="no-wait"), STAGED)[0]
     wait = "cute.arch.cp_async_wait_group(0)"
     assert (line, added) == ((wanted, wait) if wanted else (reader, f"{wait}; cute.arch.sync_threads()"))
@@ -162,7 +163,7 @@ def test_a_barrier_stands_behind_the_wait_or_the_initialisation_that_it_hands_on
     text = STAGED.replace("use(turn)", "cute.arch.cp_async_wait_group(0)").replace(
         "cute.arch.barrier()", "copy()"
     )
-    places = place(5, "copies (cp.async)"), place(8, thread=64)
+    places = place(5, "cp_async"), place(8, thread=64)
     assert proposed(finding("LC501", "not-complete", *places, cause="no-barrier"), text)[0] == (
         7, "cute.arch.sync_threads()",
     )  # fmt: skip
@@ -173,36 +174,36 @@ def test_a_barrier_stands_behind_the_wait_or_the_initialisation_that_it_hands_on
 @pytest.mark.parametrize(
     ("one", "wanted"),
     [
-        (finding("LC501", "not-complete", place(COPY, "loads in bulk"), place(READ), cause="no-wait"),
+        (finding("LC501", "not-complete", place(COPY, "bulk_load"), place(READ), cause="no-wait"),
          (READ, "cute.arch.mbarrier_wait(full, turn % 2)")),
-        (finding("LC501", "not-complete", place(COPY, "copies (cp.async)"), place(READ, thread=64),
+        (finding("LC501", "not-complete", place(COPY, "cp_async"), place(READ, thread=64),
                  cause="no-wait", most=1),
          (READ, "cute.arch.cp_async_wait_group(1); cute.arch.sync_threads()")),
-        (finding("LC501", "not-complete", place(COPY, "copies (cp.async)"), place(READ), cause="no-wait"),
+        (finding("LC501", "not-complete", place(COPY, "cp_async"), place(READ), cause="no-wait"),
          (READ, "cute.arch.cp_async_wait_group(0)")),
-        (finding("LC501", "not-complete", place(COPY, "copies (cp.async)"), place(READ), cause="no-commit"),
+        (finding("LC501", "not-complete", place(COPY, "cp_async"), place(READ), cause="no-commit"),
          (9, "cute.arch.cp_async_commit_group()")),
-        (finding("LC502", "overwritten-while-copied", place(COPY, "stores in bulk"), place(READ, "writes"),
+        (finding("LC502", "overwritten-while-copied", place(COPY, "bulk_store"), place(READ, "write"),
                  cause="no-wait"),
          (9, "cute.arch.cp_async_bulk_commit_group(); cute.arch.cp_async_bulk_wait_group(1, read=True)")),
-        (finding("LC502", "overwritten-while-copied", place(COPY, "multiplies (wgmma)"),
-                 place(READ, "writes"), cause="no-wait"),
+        (finding("LC502", "overwritten-while-copied", place(COPY, "wgmma"),
+                 place(READ, "write"), cause="no-wait"),
          (READ, "cute.nvgpu.warpgroup.wait_group(0)")),
-        (finding("LC503", "overwritten-by-copy", place(READ), place(COPY, "copies (cp.async)")),
+        (finding("LC503", "overwritten-by-copy", place(READ), place(COPY, "cp_async")),
          (12, "cute.arch.sync_threads()")),
-        (finding("LC505", "no-proxy-fence", place(6, "writes"), place(COPY, "stores in bulk")),
+        (finding("LC505", "no-proxy-fence", place(6, "write"), place(COPY, "bulk_store")),
          (7, 'cute.arch.fence_proxy("async.shared", space="cta")')),
-        (finding("LC505", "no-proxy-fence", place(6, "writes"), place(COPY, "loads"), memory="global"),
+        (finding("LC505", "no-proxy-fence", place(6, "write"), place(COPY, "bulk_load"), memory="global"),
          (7, 'cute.arch.fence_proxy("async.global")')),
         (finding("LC506", "initialisation-not-seen", place(6), place(COPY)),
          (TURN, "cute.arch.mbarrier_init_fence(); cute.arch.sync_threads()")),
         (finding("LC511", "copied-by-many", place(COPY), lanes=32),
          (COPY, "with cute.arch.elect_one():; cute.copy(atom, source[turn], data, mbar_ptr=full)")),
-        (finding("LC521", "exit-while-copied", place(COPY, "stores in bulk")),
+        (finding("LC521", "exit-while-copied", place(COPY, "bulk_store")),
          (9, "cute.arch.cp_async_bulk_commit_group(); cute.arch.cp_async_bulk_wait_group(0, read=True)")),
         (finding("LC523", "accumulator-before-wait", place(6), place(READ)),
          (TURN, "cute.nvgpu.warpgroup.wait_group(0)")),
-        (finding("LC524", "lanes", place(6, "writes"), place(LAST)), (LAST, "cute.arch.sync_warp()")),
+        (finding("LC524", "lanes", place(6, "write"), place(LAST)), (LAST, "cute.arch.sync_warp()")),
     ],
 )  # fmt: skip
 def test_the_first_statement_that_is_proposed(one: KernelFinding, wanted: tuple[int, str]) -> None:
@@ -236,7 +237,7 @@ def kernel(turns):
          ["arch.mbarrier_arrive_and_expect_tx(full, 768)"]),
         (finding("LC507", "bytes-never-arrive", place(6), place(10), announced=512, bytes=16),
          ["arch.mbarrier_arrive_and_expect_tx(full, 496)"]),
-        (finding("LC501", "not-complete", place(9, "loads in bulk"), place(12), place(10),
+        (finding("LC501", "not-complete", place(9, "bulk_load"), place(12), place(10),
                  cause="early-wait"),
          ["arch.mbarrier_wait(full, turn % 2)", "arch.mbarrier_wait(full, 1)",
           "state = make_pipeline_state(PipelineUserType.Consumer, depth)",
@@ -258,7 +259,7 @@ GROUPS = """def kernel(turns):
 
 
 def test_a_release_before_the_read_is_put_behind_it() -> None:
-    ways = proposed(finding("LC504", "race", place(6), place(4, "writes")), GROUPS)
+    ways = proposed(finding("LC504", "race", place(6), place(4, "write")), GROUPS)
     assert ways[0] == (5, "use(data[turn])")  # as ndiff tells that the release stands behind it
     assert "sync_threads" in ways[1][1]  # nothing else in front of the read is moved
 
@@ -294,9 +295,36 @@ def test_a_deadlock_never_turns_the_wait_for_data_around() -> None:
     assert "pipe.consumer_release(state)" in changed and "state.advance()" in changed
 
 
-def copied(first: int, second: int, what: str = "copies (cp.async)", turn: int = 0) -> KernelFinding:
-    into = replace(place(second, what), turns=(turn,))
-    one = replace(place(first, "copies (cp.async)"), turns=(0,))
+TWO = finding("LC504", "race", place(2, "write"), place(4, "write"), executing=[0, 0, 0])
+READ_EARLY = finding("LC503", "overwritten-by-copy", place(2), place(4, "cp_async"))
+
+
+@pytest.mark.parametrize(
+    ("one", "unread", "why"),
+    [
+        (TWO, [(OVER, 2, 5)], ordering.OVERLAP), (TWO, [(OVER, 5, 2), (OVER, 2, 9), (LOST, 8, 9)], ""),
+        (TWO, [], ""), (TWO, None, "whether anything reads what both write is not known"),
+        (READ_EARLY, None, ""), (READ_EARLY, [(OVER, 2, 5), (EARLY, 8, 5)], ""),
+        (READ_EARLY, [(EARLY, 2, 5)], "k.py:2 reads in some turns what is not written yet: its stage, "),
+        (READ_EARLY, [(LOST, 5, 5)], "what k.py:4 copies in some turns is never read: its stage, "),
+        (READ_EARLY, [(LOST, 8, 5)], "what k.py:8 copies in some turns is never read: its stage, "),
+        (finding("LC510", "deadlock", place(7, "mbar_wait")), [(LOST, 7, 7)], ""),
+    ],
+)  # fmt: skip
+def test_an_order_is_no_fix_of_what_is_meant_for_another_place(
+    one: KernelFinding, unread: list[tuple[str, int, int]] | None, why: str
+) -> None:
+    """A line is inserted before line 4 of the program."""
+    pairs = None if unread is None else tuple(Unread(w, ("k.py", a), ("k.py", b)) for w, a, b in unread)
+    after = Trace(orders=(SharedReport("k", "sm_90a", uses=SharedUses(unread=pairs)),))
+    for told in (one,), (RACE, one):  # what goes with another finding is held against it, too
+        said = proof.misplaced(orders(*told), after, lambda _, line: [line + (line > 3)])
+        assert said.startswith(why) and bool(said) is bool(why)
+
+
+def copied(first: int, second: int, kind: str = "cp_async", turn: int = 0) -> KernelFinding:
+    into = replace(place(second, kind), turns=(turn,))
+    one = replace(place(first, "cp_async"), turns=(0,))
     return finding("LC501", "not-complete", one, into, cause="no-commit", executing=[0])
 
 
@@ -305,8 +333,9 @@ def copied(first: int, second: int, what: str = "copies (cp.async)", turn: int =
     [
         ([copied(8, 9)], True),  # the second one's bytes alone would be left
         ([copied(8, 8)], True), ([copied(8, 8, turn=1)], False),  # which may reuse a buffer
-        ([copied(8, 9), copied(8, 11, "reads")], False), ([copied(8, 9), copied(9, 11, "reads")], True),
-        ([copied(8, 8), copied(8, 11, "reads")], True), ([copied(8, 11, "reads")], False),
+        ([copied(8, 9), copied(8, 11, "read")], False), ([copied(8, 9), copied(9, 11, "read")], True),
+        ([copied(8, 8), copied(8, 11, "read")], True), ([copied(8, 11, "read")], False),
+        ([copied(8, 9, "bulk_load")], True), ([copied(8, 9, "write")], False),
     ],
 )  # fmt: skip
 def test_no_order_is_edited_of_bytes_that_are_copied_twice_and_not_read(
@@ -336,17 +365,19 @@ def test_nothing_is_made_quicker_where_no_order_is_right(tmp_path: Path) -> None
     """Of bytes that are copied twice no order is tried, and its patch holds nothing else."""
     path = tmp_path / "k.py"
     path.write_text(SCRIPT)
-    slow = finding("LC301", "", place(2, "writes", str(path)), wavefronts=8, ideal_wavefronts=1)
+    slow = finding("LC301", "", place(2, "write", str(path)), wavefronts=8, ideal_wavefronts=1)
     twice = finding(
-        "LC501", "not-complete", *(place(n, "copies (cp.async)", str(path)) for n in (2, 4)), executing=[0]
+        "LC501", "not-complete", *(place(n, "cp_async", str(path)) for n in (2, 4)), executing=[0]
     )
     told = ElementReport("k", "sm_90a", (replace(slow, severity="slow"),))
-    found = repair(str(path), replace(orders(twice), elements=(told,)), lambda *_: pytest.fail("traced"))
+    found = repair(
+        str(path), replace(orders(twice), elements=(told,)), lambda *_, **__: pytest.fail("traced")
+    )
     assert [one.reason for one in found.slow] == [AFTERWARDS]
     assert [one.reason for one in found.sketches] == [f"LC501: title; {ordering.OVERLAP}"]
 
 
-RACE = finding("LC504", "race", place(2, "writes"), place(3), executing=[0, 0, 0])
+RACE = finding("LC504", "race", place(2, "write"), place(3), executing=[0, 0, 0])
 OTHER = finding("LC510", "deadlock", place(3))
 NOTE = finding("LC520", "barrier-in-divergence", place(3))
 SEEN = finding("LC522", "no-proxy-fence-before-overwrite", place(3))
@@ -379,7 +410,7 @@ SCRIPT = "def kernel():\n    data[i] = 1\n    j = i + 1\n    use(data[j])\n"
 def traced(text: str, path: Path, good: Callable[[str], bool]) -> Trace:
     """What the trace of a text is: the race, unless the text is good."""
     line = text.splitlines().index("    use(data[j])") + 1
-    race = finding("LC504", "race", place(2, "writes", str(path)), place(line, "reads", str(path)))
+    race = finding("LC504", "race", place(2, "write", str(path)), place(line, "read", str(path)))
     return orders() if good(text) else orders(race)
 
 
@@ -389,7 +420,7 @@ def test_the_edit_that_puts_accesses_in_order_is_kept(tmp_path: Path, good: bool
     path.write_text(SCRIPT)
     seen: list[str] = []
 
-    def retrace(script: str, cwd: str | None) -> Trace:
+    def retrace(script: str, cwd: str | None, **_: bool) -> Trace:
         seen.append(Path(script).read_text())
         return traced(seen[-1], Path(script), lambda text: good and "sync_threads" in text)
 
@@ -410,12 +441,12 @@ def test_what_leaves_its_memory_is_no_matter_of_order(tmp_path: Path) -> None:
     """A barrier would order accesses to bytes that the one should not touch."""
     path = tmp_path / "k.py"
     path.write_text(SCRIPT)
-    there = KernelPlace("writes", Frame(str(path), 2))
+    there = KernelPlace("write", Frame(str(path), 2))
     outside = KernelFinding("LC204", "wrong", "leaves", "leaves", (there,), {"shared_bytes": 8})
     given = replace(
         traced(SCRIPT, path, lambda _: False), elements=(ElementReport("k", "sm_90a", (outside,)),)
     )
-    found = repair(str(path), given, lambda *_: pytest.fail("traced"))
+    found = repair(str(path), given, lambda *_, **__: pytest.fail("traced"))
     assert found.repairs == []
     assert {one.reason for one in found.sketches} == {
         "LC504: title; one of its accesses leaves its memory: no order makes that right",
@@ -429,7 +460,7 @@ def test_after_the_time_for_edits_no_further_one_is_tried(
     path = tmp_path / "k.py"
     path.write_text(SCRIPT)
     monkeypatch.setattr("layoutcheck.patching.repair.MOST_SECONDS", -1.0)
-    found = repair(str(path), traced(SCRIPT, path, lambda _: False), lambda *_: pytest.fail("traced"))
+    found = repair(str(path), traced(SCRIPT, path, lambda _: False), lambda *_, **__: pytest.fail("traced"))
     assert found.repairs == [] and len(found.sketches) == 1
     assert "no further edit was tried" in found.unseen[-1]
 

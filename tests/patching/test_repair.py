@@ -279,7 +279,7 @@ def tried(
     path = tmp_path / "kernel.py"
     path.write_text(LINES)
     given = Trace((seen(2, path, 8), seen(3, path, 16)), orders=before)
-    return repair(str(path), given, lambda script, cwd: after(path), confirm=confirm)
+    return repair(str(path), given, lambda script, cwd, **_: after(path), confirm=confirm)
 
 
 def test_an_edit_that_repairs_and_harms_none_stays(tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_of_edits_that_cost_something_the_cheapest_stays(tmp_path: Path) -> None
 
     retraced: list[str] = []
 
-    def retrace(script: str, cwd: str | None) -> Trace:
+    def retrace(script: str, cwd: str | None, **_: bool) -> Trace:
         retraced.append(Path(script).read_text())
         return traced_with(retraced[-1])
 
@@ -422,7 +422,7 @@ def test_one_edit_of_the_tile_that_all_failing_copies_share_comes_first(tmp_path
 
     retraced: list[str] = []
 
-    def retrace(script: str, cwd: str | None) -> Trace:
+    def retrace(script: str, cwd: str | None, **_: bool) -> Trace:
         retraced.append(Path(script).read_text())
         return traced_with(retraced[-1])
 
@@ -448,7 +448,7 @@ def test_an_edit_that_only_makes_others_slow_stays_if_no_other_is_proven(tmp_pat
         other = TracedCopy(reader, "", Frame(str(path), 3), (), "kernel", "sm_90a")
         return Trace((seen(2, path, align), other))
 
-    found = repair(str(path), traced_with(8), lambda script, cwd: traced_with(16))
+    found = repair(str(path), traced_with(8), lambda script, cwd, **_: traced_with(16))
     assert found.after[str(path)] == LINES.replace("=8", "=16") and not found.sketches
     [(where, before, after)] = found.repairs[0].slowed
     assert where.line == 3 and after > before
@@ -640,13 +640,13 @@ def test_a_script_that_is_no_text(tmp_path: Path) -> None:
     script = tmp_path / "k.py"
     script.write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="cannot read"):
-        repair(str(script), Trace(), lambda path, cwd: Trace())
+        repair(str(script), Trace(), lambda path, cwd, **_: Trace())
 
 
 def test_nothing_to_repair(tmp_path: Path) -> None:
     script = tmp_path / "k.py"
     script.write_text(HEAD)
-    found = repair(str(script), Trace(), lambda path, cwd: Trace())
+    found = repair(str(script), Trace(), lambda path, cwd, **_: Trace())
     assert found.diff() == "" and found.write() == []
     assert "nothing to fix" in render(found, [], Style())
 
@@ -671,7 +671,7 @@ def test_a_file_written_while_the_program_ran_is_left_alone(tmp_path: Path) -> N
     path = tmp_path / "kernel.py"
     path.write_text(LINES)
     began = path.stat().st_mtime - 1
-    found = repair(str(path), Trace((seen(2, path, 8),)), lambda script, cwd: Trace(), since=began)
+    found = repair(str(path), Trace((seen(2, path, 8),)), lambda script, cwd, **_: Trace(), since=began)
     [left] = found.sketches
     assert "was written while the program ran" in left.reason and found.diff() == ""
     assert tracked(tmp_path, str(path), began + 2) == ""
@@ -685,7 +685,7 @@ def test_a_copy_in_a_library_is_a_sketch(tmp_path: Path) -> None:
         path.write_text(LINES)
     given = Trace((seen(2, library, 8), seen(2, script, 8)))
     after = Trace((seen(2, library, 8), seen(2, script, 16)))
-    found = repair(str(script), given, lambda path, cwd: after)
+    found = repair(str(script), given, lambda path, cwd, **_: after)
     [sketch], [made] = found.sketches, found.repairs
     assert sketch.where.file == str(library) and "outside of the project" in sketch.reason
     assert made.where.file == str(script) and list(found.after) == [str(script)]
@@ -700,7 +700,7 @@ def test_a_copy_in_a_library_is_repaired_where_the_program_calls_it(tmp_path: Pa
     script.write_text(text)
     at = Frame(str(script), 2)
     before, after = (Trace((replace(seen(2, library, align), stack=(at,)),)) for align in (8, 16))
-    found = repair(str(script), before, lambda path, cwd: after)
+    found = repair(str(script), before, lambda path, cwd, **_: after)
     assert found.sketches == [] and list(found.after) == [str(script)]
     assert found.after[str(script)] == text.replace("=8", "=16")
     assert found.write() == [str(script)] and library.read_text().startswith("def move")
@@ -713,7 +713,7 @@ def test_a_library_is_never_edited(tmp_path: Path) -> None:
     library.write_text(LINES)
     script.write_text("import library\n")
     after = Trace((seen(2, library, 16),))
-    found = repair(str(script), Trace((seen(2, library, 8),)), lambda path, cwd: after)
+    found = repair(str(script), Trace((seen(2, library, 8),)), lambda path, cwd, **_: after)
     assert found.repairs == [] and len(found.sketches) == 1 and found.diff() == ""
 
 

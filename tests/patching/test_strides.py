@@ -91,7 +91,7 @@ def tried(path: Path, before: Trace, after: Trace) -> Repaired:
     """The repair of a program that is `after` with another order, and else as it was."""
     path.write_text(TEXT)
     return repair(
-        str(path), before, lambda script, cwd: after if "(0, 1)" in Path(script).read_text() else before
+        str(path), before, lambda script, cwd, **_: after if "(0, 1)" in Path(script).read_text() else before
     )
 
 
@@ -152,7 +152,7 @@ def test_what_the_compiler_says_of_no_line_is_repaired_at_a_copy(tmp_path: Path)
     failed = Trace(failures=(TraceFailure("uncompiled", "it dies"),))
     right = Trace((copied(path, 16),), (Kernel("kernel", "sm_90a", 1),))
     found = repair(
-        str(path), failed, lambda script, cwd: right if "retile" in Path(script).read_text() else failed
+        str(path), failed, lambda script, cwd, **_: right if "retile" in Path(script).read_text() else failed
     )
     assert [one.title for one in found.repairs] == [
         "retile: the fragment in the order of the tiled copy's registers"

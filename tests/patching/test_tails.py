@@ -189,7 +189,7 @@ def tried(folder: Path, before: TracedCopy, after: TracedCopy, by: str | None = 
     path = folder / "kernel.py"
     path.write_text(LINES)
 
-    def retrace(script: str, cwd: str | None) -> Trace:
+    def retrace(script: str, cwd: str | None, **_: bool) -> Trace:
         at = 1 + Path(script).read_text().split("\n").index("cute.copy(atom, mine, held, pred=pred)")
         return Trace((replace(after, where=Frame(str(path), at)),))
 
@@ -363,7 +363,7 @@ def test_what_ended_the_trace_is_told(tmp_path: Path) -> None:
     path = tmp_path / "kernel.py"
     path.write_text(LINES)
     ended = TraceFailure("raised", "ModuleNotFoundError: No module named 'torch'")
-    found = repair(str(path), Trace((), (), (ended,)), lambda script, cwd: Trace())
+    found = repair(str(path), Trace((), (), (ended,)), lambda script, cwd, **_: Trace())
     assert found.unseen == ["raised: ModuleNotFoundError: No module named 'torch'"]
     said = render(found, [], Style())
     assert "of what was seen, nothing is rejected or wrong" in said and "No module named 'torch'" in said

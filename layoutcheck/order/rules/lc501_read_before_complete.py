@@ -24,7 +24,7 @@ def _missing(problem: Problem, places: Places) -> str:
         return f"Missing: tcgen05.commit to an mbarrier behind {line(places[0])}, and a wait for that phase before {second}."
     if places[0].what.startswith("stores") and cause is None:  # st.async completes on an mbarrier
         return f"Missing: cp_async_bulk_wait_group(0), without `read`, behind {line(places[0])}, and a barrier before {second} where another warp executes that."
-    if places[0].what != "copies (cp.async)":
+    if places[0].kind != "cp_async":
         if facts.get("in_turn") and wait is not None:
             return (
                 f"The copy belongs to a later phase of its mbarrier than the wait at {line(wait)} is for. If {second} is to "

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from layoutcheck.order.meaning import COPIES
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.ordering.changed import changed
 from layoutcheck.patching.ordering.inserted import Missing
+from layoutcheck.patching.ordering.proof import OVERLAP
 from layoutcheck.patching.program import Program
 from layoutcheck.sources.traced import KernelFinding, Trace
 
 STRATEGY = "synchronise"
 _CAUSES = ("LC506", "LC507", "LC508", "LC509", "LC511", "LC512", "LC513", "LC510")  # of which others follow
-COPIES = ("copies (cp.async)", "loads in bulk")
-OVERLAP = "its copies write the same bytes, and a barrier keeps the later ones only: their tiles overlap"
 
 
 def overlapping(findings: Sequence[KernelFinding]) -> bool:
@@ -27,9 +27,9 @@ def overlapping(findings: Sequence[KernelFinding]) -> bool:
     Of two statements, none of the findings has a read of what the first one brings.
     """
     pairs = [one.places[:2] for one in findings if one.code == "LC501" and len(one.places) > 1]
-    read = {first.where for first, second in pairs if second.what not in COPIES}
+    read = {first.where for first, second in pairs if second.kind not in COPIES}
     return any(
-        first.what in COPIES and second.what in COPIES and first.turns == second.turns
+        first.kind in COPIES and second.kind in COPIES and first.turns == second.turns
         and (first.where == second.where or first.where not in read)
         for first, second in pairs
     )  # fmt: skip
@@ -60,4 +60,4 @@ def first(findings: list[KernelFinding]) -> list[KernelFinding]:
     return sorted(findings, key=lambda one: (one.severity == "note", one.code not in _CAUSES))
 
 
-__all__ = ["COPIES", "OVERLAP", "STRATEGY", "first", "overlapping", "ways"]
+__all__ = ["OVERLAP", "STRATEGY", "first", "overlapping", "ways"]

@@ -66,7 +66,7 @@ class Missing:
 
     def arrived_copies(self) -> Iterator[Way]:
         """cp.async: the commit, the wait, and the barrier that hands the copies to other threads."""
-        if "cp.async" not in self.first.what:
+        if self.first.kind != "cp_async":
             return
         cause, most = self.facts.get("cause"), int(self.facts.get("most", 0))
         alone = self.first.thread // 32 == self.second.thread // 32 and self.first.block == self.second.block
@@ -95,7 +95,7 @@ class Missing:
 
     def arrived_loads(self) -> Iterator[Way]:
         """Bulk and TMA loads: a wait for their mbarrier, or for their stage of a pipeline."""
-        if "load" not in self.first.what or self.facts.get("cause") == "early-wait":
+        if self.first.kind != "bulk_load" or self.facts.get("cause") == "early-wait":
             return
         yield from self.piped("consumer_wait", self.between())
         bar = self.mbarrier_of_copy()
@@ -114,14 +114,14 @@ class Missing:
 
     def read_sources(self) -> Iterator[Way]:
         """A bulk store's or a multiplication's operands: a wait for their reads, and a barrier."""
-        if "wgmma" in self.first.what:
+        if self.first.kind == "wgmma":
             for slot in self.between():
                 wait = Spelling(slot.source).warpgroup("wait_group(0)")
                 waits = () if self.facts.get("cause") == "no-barrier" else (wait,)
                 yield from self.put(slot, *waits)
                 yield from self.put(slot, *waits, *self.meeting(slot))
             return
-        if "store" not in self.first.what:
+        if self.first.kind != "bulk_store":
             return
         if self.facts.get("cause") == "no-barrier":
             yield from self.barrier()

@@ -5,9 +5,12 @@ The finding is gone, no other one of its kernels is new, and each kernel is foll
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+from layoutcheck.order.meaning import READS, WRITES
+from layoutcheck.patching.search import short
+from layoutcheck.sources.shared_uses import EARLY, LOST, OVER, SharedReport, Unread
 from layoutcheck.sources.traced import Frame, KernelFinding, OrderReport, Trace
 
 Key: TypeAlias = "tuple[str, tuple[tuple[str, int], ...]]"
@@ -15,6 +18,7 @@ Moved: TypeAlias = "Callable[[str, int], list[int]]"
 
 _BAD = ("rejected", "wrong")
 _REVEALED = "no-proxy-fence-before-overwrite"  # a note on what a barrier has put in order, as CUTLASS does it
+OVERLAP = "both write the same bytes, and a barrier keeps the later ones only: their tiles overlap"
 STUCK = "what follows a wait that did not end in this run"
 
 
@@ -66,6 +70,39 @@ def objection(before: Trace, after: Trace, finding: KernelFinding, lines: Moved)
             return f"the order is not checked then: {report.problem}"
     if any(STUCK in report.unchecked for report in after.orders):
         return "a wait did not end in the run of the model"
+    return ""
+
+
+def accesses(finding: KernelFinding) -> bool:
+    """Whether both of its places access shared memory."""
+    return all(one.kind in (*READS, *WRITES) for one in finding.places[:2]) and len(finding.places) > 1
+
+
+def misplaced(before: Trace, after: Trace, lines: Moved) -> str:
+    """Why an order is not shown to be what was missing, as an access may be meant for another place; else "".
+
+    Bytes that both write and nothing reads between; copies of a ring that nothing reads, as with a wrong
+    modulo, or stages that are read before they are written: a longer wait would only hide that. Of all
+    findings that are gone, as one barrier repairs several.
+    """
+    gone = (one for one in wrong(before, notes=True) if accesses(one) and not remains(after, one, lines))
+    found = [one.uses.unread for one in after.orders if isinstance(one, SharedReport)]
+    return next(filter(None, (_meant_elsewhere(one, found, lines) for one in gone)), "")
+
+
+def _meant_elsewhere(finding: KernelFinding, found: Sequence[tuple[Unread, ...] | None], lines: Moved) -> str:
+    write = all(one.kind in WRITES for one in finding.places[:2])
+    if write and None in found:
+        return "whether anything reads what both write is not known"
+    one, other = ({(file, at): (file, line) for at in lines(file, line)} for file, line in finding.lines)
+    was, may = {**one, **other}, "its stage, or its reader's, may be meant to be another"
+    for what, first, second in (pair for each in found for pair in each or ()):
+        if what == OVER and write and first in one and second in other:
+            return OVERLAP
+        if what == EARLY and first in was:
+            return f"{short(was[first])} reads in some turns what is not written yet: {may}"
+        if what == LOST and (first in was or second in was):
+            return f"what {short(was.get(first, first))} copies in some turns is never read: {may}"
     return ""
 
 
