@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -190,7 +191,7 @@ def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None)
         NotLaunched.building += 1
         try:
             _hide_patches()
-            with _callers_told(self.envar):
+            with _callers_told(self.envar), _unprinted(self):
                 made = generate(self, *args, **named)
             if stop:
                 raise RuntimeError(_UNSEEN)
@@ -233,6 +234,38 @@ def _callers_told(envar: Any) -> Iterator[None]:
     finally:
         if depth == 0:
             envar.loc_tracebacks = depth
+
+
+class _Unprinted:
+    """A module in the making, which is not written out where it is put into a text."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+@contextlib.contextmanager
+def _unprinted(dsl: Any) -> Iterator[None]:
+    """The DSL logs its module before each kernel, and writes it out for that even where no log is kept."""
+    enter: Any = getattr(dsl, "_enter_gpu_module", None)
+
+    def enter_unprinted() -> Any:
+        module, dsl.gpu_module = dsl.gpu_module, _Unprinted(dsl.gpu_module)
+        try:
+            return enter()
+        finally:
+            dsl.gpu_module = module
+
+    if "_enter_gpu_module" in vars(dsl) or logging.getLogger(dsl.name).isEnabledFor(logging.INFO):
+        yield
+        return
+    dsl._enter_gpu_module = enter_unprinted
+    try:
+        yield
+    finally:
+        del dsl._enter_gpu_module
 
 
 def _tell_unbuilt(error: Exception, record: Record) -> None:

@@ -21,8 +21,11 @@ TAILS = """
 import sys
 import cutlass
 from cutlass import cute
+from cutlass._mlir.dialects.gpu import GPUModuleOp
 from cutlass.cute.nvgpu import cpasync
 from cutlass.cute.runtime import make_fake_tensor
+written = []
+GPUModuleOp.__str__ = lambda module: written.append(module) or ""
 CASES = {
     "right": (1000, 1000), "whole": (992, 1024), "no_load": (1000, 1000), "no_store": (1000, 1000),
     "no_whole": (992, 1024),
@@ -90,6 +93,7 @@ def view(m, n):
 if __name__ == "__main__":
     for case, (m, n) in CASES.items():
         cute.compile(host, view(m, n), view(m, n), 1, case)
+    assert len(written) == len(CASES)  # each module once, when nothing is in it
 """
 BLOCK = "(7,62,0)"
 OUTSIDE = {  # case: (side, byte, the tensor's bytes) of the first access outside
