@@ -33,8 +33,8 @@ class _Process(NamedTuple):
     ticks: int  # of the processor that it has used
 
 
-def wait_for_left(sessions: Collection[int], folder: str, deadline: float | None) -> None:
-    """Wait for what runs behind a program while it works: what it does is the program's."""
+def wait_for_left(sessions: Collection[int], folder: str, deadline: float | None) -> bool:
+    """Wait for what runs behind a program while it works, which is the program's; whether it still runs."""
     now = idle_since = time.monotonic()
     end, before = min(now + _MOST_SECONDS, deadline or now + _MOST_SECONDS), -1
     while (running := _running(sessions, folder)) and now < end and now < idle_since + _PATIENCE_SECONDS:
@@ -43,6 +43,7 @@ def wait_for_left(sessions: Collection[int], folder: str, deadline: float | None
             idle_since, before = now, ticks
         time.sleep(_POLL_SECONDS)
         now = time.monotonic()
+    return bool(running)
 
 
 def end_left(sessions: Collection[int], folder: str) -> dict[str, bool]:

@@ -220,7 +220,7 @@ def _run(command: list[str], script: Script) -> Trace:
         collector = Collector(
             process.pid, script.observe, script.lowering, compiled=script.launch, judges=script.judges
         )
-        timed_out = False
+        timed_out, left = False, True
 
         def shown() -> None:
             if script.progress is not None:
@@ -229,13 +229,13 @@ def _run(command: list[str], script: Script) -> Trace:
         try:
             try:
                 timed_out = _late(process, helpers, collector, Path(folder), deadline, shown)
-                if not timed_out:
-                    wait_for_left(helpers.sessions, folder, deadline)
+                if not timed_out and (left := wait_for_left(helpers.sessions, folder, deadline)):
                     collector.outcomes.leave_running(end_left(helpers.sessions, folder))
             finally:
                 end(process, *helpers.processes)
                 helpers.stop()
-                end_left(helpers.sessions, folder)
+                if left:
+                    end_left(helpers.sessions, folder)
             collector.take(spool.read(Path(folder)))
             shown()
             if deadline is not None and timeout_s is not None:
