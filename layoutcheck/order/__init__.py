@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from layoutcheck.copies.cluster import MOST_BLOCKS
-from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered import SURPRISES, argument_types, unreadable
 from layoutcheck.dsl.lowered.arguments import INTEGER, Numbers
 from layoutcheck.dsl.lowered.calls import numbers_of
 from layoutcheck.dsl.lowered.instructions import tma_transfers
@@ -39,7 +39,7 @@ from layoutcheck.order.read_swizzled import read_swizzled
 from layoutcheck.order.recorder import TooManyEvents
 from layoutcheck.order.register_limits import register_limits
 from layoutcheck.order.replays import Replays
-from layoutcheck.order.runs import SURPRISES, Run, left_over, runs
+from layoutcheck.order.runs import Run, left_over, runs
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.tensor_memory import tensor_memory
 from layoutcheck.order.trips import left_out, trips
@@ -69,13 +69,8 @@ def check_module(module: TracedModule, lowered: str, problem: str, seconds: floa
         if not found:
             why = "the DSL's passes leave no kernel of it" if _MODULE in module.text else ""
             return OrderReport(module.kernel, module.arch, problem=why)
-    except InputError as error:
-        return OrderReport(
-            module.kernel, module.arch, problem=f"the lowered module cannot be read: {error.message}"
-        )
-    except SURPRISES as error:
-        reason = f"the lowered module is not as expected: {type(error).__name__}: {error}"
-        return OrderReport(module.kernel, module.arch, problem=reason)
+    except (InputError, *SURPRISES) as error:
+        return OrderReport(module.kernel, module.arch, problem=unreadable(error))
     return OrderReport(
         module.kernel, module.arch,
         tuple(f for one in found for f in one.findings),

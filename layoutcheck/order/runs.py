@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 
+from layoutcheck.dsl.lowered import SURPRISES
 from layoutcheck.dsl.lowered.arguments import EXTENT, INNER_EXTENT, INTEGER, Extent
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.contents import Contents, followed
@@ -33,8 +34,6 @@ from layoutcheck.order.trips import (
 )
 from layoutcheck.order.watched import Watched
 
-# Another version's operations may have other shapes than those of the modelled one.
-SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 GUESSED_TURNS = 3  # a ring of two slots comes round
 MANY_EVENTS, FEW_TURNS = 10_000, 16  # integers, which may count turns, are few if there are more events
 TOO_MANY = 50_000  # events for which extents are small, too: such runs take a minute, or are cut

@@ -20,7 +20,7 @@ from itertools import chain
 from typing import cast
 
 from layoutcheck.copies.cluster import MOST_BLOCKS
-from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered import SURPRISES, argument_types, unreadable
 from layoutcheck.dsl.lowered.calls import numbers_of
 from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of, parse_once, tag
 from layoutcheck.dsl.lowered.grid import Grid
@@ -31,7 +31,7 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.trips import GRID
 from layoutcheck.provenance.copied import blocks_of, kernels_of, of_copies
-from layoutcheck.provenance.examine import SURPRISES, confirmed, examine, followed
+from layoutcheck.provenance.examine import confirmed, examine, followed
 from layoutcheck.provenance.instances import EXTENT, OTHERS, USUAL, Instance, by_block, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged
 from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
@@ -95,9 +95,7 @@ def _why(error: Exception, seconds: float) -> str:
         return f"the time budget of {seconds:g} s was used up"
     if isinstance(error, Undecided):
         return f"the order of warps is not known: {error}"
-    if isinstance(error, InputError):
-        return f"the lowered module cannot be read: {error.message}"
-    return f"the lowered module is not as expected: {type(error).__name__}: {error}"
+    return unreadable(error)
 
 
 def _products_of(module: TracedModule, lowered: str, problem: str, seconds: float) -> OperandReport:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from contextlib import suppress
 
 from layoutcheck.copies.cluster import MOST_BLOCKS
-from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered import SURPRISES, argument_types
 from layoutcheck.errors import InputError
 from layoutcheck.order import Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.provenance.displaced import Arrived, alike, arrived, brought_twice, displaced
-from layoutcheck.provenance.examine import SURPRISES, names_of, prepared
+from layoutcheck.provenance.examine import names_of, prepared
 from layoutcheck.provenance.instances import USUAL, Instance
 from layoutcheck.provenance.judged import Breach, Names
 from layoutcheck.provenance.moved import Moves, misplaced

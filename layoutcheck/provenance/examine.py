@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from layoutcheck.atoms.tma.descriptor import Descriptor
-from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered import SURPRISES, argument_types
 from layoutcheck.dsl.lowered.instructions import tma_transfers
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
@@ -40,8 +40,6 @@ from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.tensors import tensors
 from layoutcheck.sources.mlir import Operation, without_locations
-
-SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 def examine(

@@ -33,7 +33,8 @@ __all__ = ["Kernel", "Launch", "Lowered", "LoweredOp", "read"]
 
 _FUNCTION = re.compile(r'^\s*"(?:cuda\.kernel|func\.func|gpu\.func)"\(', re.MULTILINE)
 _NAME = re.compile(r'sym_name = "([^"]*)"')
-SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
+# Another version's operations may have other shapes than those of the modelled one.
+SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 _TYPES = "function_type = ("
 
 
@@ -111,13 +112,8 @@ def read(
     try:
         types = argument_types(traced)
         evaluated = evaluate(lowered, types)
-    except InputError as error:
-        return Lowered(
-            problem=f"the lowered module cannot be read: {error.message}", notes=notes, refused=refused
-        )
-    except SURPRISES as error:  # operations of another version of the DSL
-        reason = f"the lowered module is not as expected: {type(error).__name__}: {error}"
-        return Lowered(problem=reason, notes=notes, refused=refused)
+    except (InputError, *SURPRISES) as error:
+        return Lowered(problem=unreadable(error), notes=notes, refused=refused)
     kernels = tuple(
         Kernel(
             **{one.name: getattr(k, one.name) for one in fields(k)},
@@ -128,6 +124,13 @@ def read(
         for k in evaluated
     )
     return Lowered(kernels, "", notes, refused, (seconds, time.process_time() - start))
+
+
+def unreadable(error: Exception) -> str:
+    """Why a lowered module is not evaluated: it is no module, or its operations are another version's."""
+    if isinstance(error, InputError):
+        return f"the lowered module cannot be read: {error.message}"
+    return f"the lowered module is not as expected: {type(error).__name__}: {error}"
 
 
 def argument_types(traced: str) -> dict[str, list[str]]:
