@@ -9,7 +9,6 @@ coordinates exchanged. Slices, transposes and orders within one mode are what ke
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,11 +19,11 @@ from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.provenance.judged import Breach, Names
 from layoutcheck.provenance.refs import GLOBAL, PAIR, Array
 from layoutcheck.provenance.tensors import Tensor
-from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Operation, parse
+from layoutcheck.sources.seen import SHARED, seen_through
 
 _BITS = 24  # of a coordinate, in a number that holds two
 SHIFT = 20  # of the operation that wrote, in a number that has both
-_SHARED = re.compile(r'smem, align<[0-9]+>(?:, (S<[0-9,-]+>))?(?:, "(S<[0-9,-]+>) o )?')
 
 
 class Moved(NamedTuple):
@@ -99,7 +98,7 @@ def misplaced(moves: Moves, names: Names, text: str) -> list[Breach]:
             continue
         writer, reader = divmod(int(through[whole][index]), 1 << SHIFT)
         ops = list(moves.numbers)
-        ways = [_swizzle(ops[n - 1], moves, text) for n in (writer, reader)]
+        ways = [_swizzle(ops[n - 1], side, moves, text) for n, side in ((writer, -1), (reader, 0))]
         if None in ways or (kind == "swizzle") == (ways[0] == ways[1]):
             continue
         facts = (
@@ -164,16 +163,18 @@ def linear(given: Array, results: Array) -> dict[int, int] | None:
     return found if bool((images == expected).all()) else None
 
 
-def _swizzle(op: Operation, moves: Moves, text: str) -> str | None:
-    """The swizzle through which an operation sees shared memory, "" for none; None for raw bytes."""
+def _swizzle(op: Operation, side: int, moves: Moves, text: str) -> str | None:
+    """The swizzle through which an operation sees its first (0) or last (-1) operand in shared memory.
+
+    It is of bytes. "" for none; None for raw bytes, and where it cannot be told.
+    """
     if op in moves.swizzles:
         return moves.swizzles[op]
     name, _, number = tag(op).partition("#")
-    at = -1
-    for _ in range(int(number or 0) + 1):
-        at = text.find(f'"{name}"(', at + 1)
-        if at < 0 or not name:
-            return None
-    line = text[at : text.find("\n", at)]
-    match = _SHARED.search(line)
-    return None if match is None or "bulk" in line else match[1] or match[2] or ""
+    alike = [one for one in parse(text).walk() if one.name == name]
+    for traced in alike[int(number or 0) :][:1]:
+        views = [one for one in traced.operands if SHARED.match(one.type)]
+        raw = any("bulk" in word for word in (traced.name, *(one.type for one in traced.operands)))
+        seen = seen_through(views[side]) if views and not raw else None
+        return None if seen is None else str(seen) if seen.bits else ""
+    return None

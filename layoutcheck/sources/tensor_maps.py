@@ -17,6 +17,7 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.sources.mlir import Block, Module, Operation, Value
+from layoutcheck.sources.seen import NONE, SHARED, effective, seen_through
 from layoutcheck.sources.types import parse_memref
 
 _MAKES = "cute_nvgpu.atom.make_non_exec_tiled_tma_"
@@ -112,15 +113,13 @@ def _memref(text: str) -> Memref | None:
     return None if isinstance(found, OtherOperand) else found
 
 
-_SHARED = re.compile(r"!cute\.(?:ptr|memref)<[^\"]*\bsmem\b")
 _TENSOR = re.compile(r"!cute\.memref<[^\"]*\bsmem\b")
-_SWIZZLE = re.compile(r"S<[0-9,-]+>")
 _USES = re.compile(r"\.(?:copy|copy_atom_call|memref\.\w*(?:load|store)\w*)$|fragment|desc")
 _ATOM = "!cute_nvgpu.atom."
 _XOR = "arith.xori"
 UNREAD = "the shared layout of its tensor map cannot be read"
 OTHERS = "its tensor map has another swizzle than its shared tensor; who reads through which is not known"
-_NONE, _UNKNOWN = Swizzle(0, 4, 3), Swizzle(0, 0, 0)
+_UNKNOWN = Swizzle(0, 0, 0)
 
 
 def moved_through(
@@ -137,7 +136,7 @@ def moved_through(
     exclusive or may apply the map's swizzle to its coordinates itself: of its plain tensors nothing is said.
     """
     made = map_of(copy.operands[0], launched)
-    own = _effective(shared.swizzle)
+    own = effective(shared.swizzle)
     mapped = _UNKNOWN if made is None else _of_map(made, arch)
     if mapped == _UNKNOWN:
         return UNREAD
@@ -152,7 +151,7 @@ def moved_through(
         return None
     if len(users) != 1 or users == {_UNKNOWN}:
         return OTHERS
-    if users == {_NONE} and any(op.name == _XOR for op in kernel.walk()):
+    if users == {NONE} and any(op.name == _XOR for op in kernel.walk()):
         return OTHERS
     return mapped
 
@@ -162,17 +161,13 @@ def _of_map(made: Operation, arch: str) -> Swizzle:
     found = mapped_swizzle(made)
     if isinstance(found, str):
         return _UNKNOWN
-    return _effective(machine_swizzle(dsl_kind(found), parse_arch(arch).number))
-
-
-def _effective(swizzle: Swizzle | None) -> Swizzle:
-    return swizzle if swizzle is not None and swizzle.bits else _NONE
+    return effective(machine_swizzle(dsl_kind(found), parse_arch(arch).number))
 
 
 def _allocation(value: Value) -> Value:
     """The first value in shared memory of a chain of views: what was allocated."""
     while (made := value.definition) is not None:
-        outer = next((one for one in made.operands if _SHARED.match(one.type)), None)
+        outer = next((one for one in made.operands if SHARED.match(one.type)), None)
         if outer is None:
             return value
         value = outer
@@ -188,7 +183,7 @@ def _users(
         mine = [value for value in op.operands if value in views]
         if not mine:
             continue
-        views.update(result for result in op.results if _SHARED.match(result.type))
+        views.update(result for result in op.results if SHARED.match(result.type))
         if op is copy or not _USES.search(op.name):
             continue
         made = map_of(op.operands[0], launched) if op.operands[0].type.startswith(_ATOM) else None
@@ -196,12 +191,5 @@ def _users(
             if made is not None:
                 yield _of_map(made, arch)
             elif _TENSOR.match(value.type):
-                yield _typed(value.type)
-
-
-def _typed(text: str) -> Swizzle:
-    found = _SWIZZLE.search(text)
-    try:
-        return _effective(parse_swizzle(found[0])) if found is not None else _NONE
-    except InputError:
-        return _UNKNOWN
+                seen = seen_through(value)
+                yield _UNKNOWN if seen is None else seen

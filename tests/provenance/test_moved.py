@@ -9,18 +9,41 @@ from hypothesis import strategies as st
 
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.dsl.lowered.spaces import object_at
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.provenance import check_products
 from layoutcheck.provenance.judged import Breach, Names
 from layoutcheck.provenance.moved import Moves, linear, misplaced, pair
 from layoutcheck.provenance.refs import Array
 from layoutcheck.provenance.tensors import Mode, Tensor
 from layoutcheck.sources.mlir import parse
+from tests.lowering import SharedLowering
+from tests.users import ROOT
 
-PLAIN, SWIZZLED = ["!cute.memref<bf16, smem, align<16>, ", '"(64,64):(64,1)">'], "S<3,4,3>, "
+PLAIN = '!cute.memref<bf16, smem, align<16>, "(64,64):(64,1)">'
+SWIZZLED = '!cute.memref<bf16, smem, align<16>, S<3,4,3>, "(64,64):(64,1)">'
+COMPOSED = '!cute.memref<bf16, smem, align<16>, "S<3,3,3> o 0 o (64,64):(64,1)">'
+POINTER = "!cute.ptr<bf16, smem, align<16>>"
 TRACED = f"""
-"cute.memref.store"(%1) : ({PLAIN[0]}{SWIZZLED}{PLAIN[1]}) -> ()
-"cute.copy"(%1) : ({PLAIN[0]}{PLAIN[1]}) -> ()
-"cute.copy"(%1) : ({PLAIN[0]}{SWIZZLED}{PLAIN[1]}) -> ()
-"cute_nvgpu.bulk"(%1) : ({PLAIN[0]}{PLAIN[1]}) -> ()
+"builtin.module"() ({{
+  %0 = "cute.memref.alloca"() : () -> {PLAIN}
+  %1 = "cute.make_view"(%0) : ({PLAIN}) -> {SWIZZLED}
+  "cute.memref.store"(%1) : ({SWIZZLED}) -> ()
+  "cute.copy"(%0) : ({PLAIN}) -> ()
+  "cute.copy"(%1) : ({SWIZZLED}) -> ()
+  "cute_nvgpu.bulk"(%0) : ({PLAIN}) -> ()
+  %2 = "cute.get_iter"(%0) : ({PLAIN}) -> {POINTER}
+  %3 = "cute.make_view"(%2) : ({POINTER}) -> {COMPOSED}
+  %4 = "cute.tiled.copy.partition_S"(%3) : ({COMPOSED}) -> {PLAIN}
+  "cute.copy"(%4) : ({PLAIN}) -> ()
+  %5 = "cute.get_iter"(%3) : ({COMPOSED}) -> {POINTER}
+  %6 = "cute.make_view"(%5) : ({POINTER}) -> {PLAIN}
+  "cute.copy"(%6) : ({PLAIN}) -> ()
+  %7 = "cute.get_iter"(%4) : ({PLAIN}) -> {POINTER}
+  %8 = "cute.make_view"(%7) : ({POINTER}) -> {PLAIN}
+  "cute.copy"(%8) : ({PLAIN}) -> ()
+  %9 = "elsewhere"() : () -> !cute.layout<"1:0">
+  "cute.copy"(%9) : (!cute.layout<"1:0">) -> ()
+}}) : () -> ()
 """
 ROW, COLUMN = np.divmod(np.arange(64 * 64), 64)
 EXCHANGED = Swizzle(3, 4, 3)(np.arange(64 * 64) * 2) // 2
@@ -59,7 +82,16 @@ def test_bytes_that_arrive_in_order_are_counted() -> None:
 
 def test_one_swizzle_on_both_sides_is_an_order_that_is_meant() -> None:
     assert not _told(EXCHANGED, "cute.copy#1")
+    assert not _told(EXCHANGED, "cute.copy#5")  # nothing in shared memory
     assert not _told(EXCHANGED, "cute_nvgpu.bulk#0")  # raw bytes: a tile packed for later
+
+
+def test_the_swizzle_of_a_layout_is_that_of_what_is_cut_from_it_and_not_of_its_first_address() -> None:
+    # 8 elements of 2 bytes: S<3,3,3> of elements is S<3,4,3> of bytes, as it was written.
+    assert not _told(EXCHANGED, "cute.copy#2")  # partitioned: the type says nothing of it
+    (one,) = _told(EXCHANGED, "cute.copy#3")  # another layout at the same address
+    assert (one["written"], one["read"]) == ("S<3,4,3>", "")
+    assert not _told(EXCHANGED, "cute.copy#4")  # the thread's own address, which has the swizzle
 
 
 @pytest.mark.parametrize(
@@ -93,3 +125,25 @@ def test_linear_finds_the_image_of_each_bit(images: list[int], start: int) -> No
     wrong = results.copy()
     wrong[63] ^= 1 << 31
     assert linear(given, wrong) is None
+
+
+def test_a_swizzle_that_is_in_the_layout() -> None:
+    """Right, read without it, through another, by elements without it, through the same of a pointer."""
+    pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+    with SharedLowering(copies=False, products=check_products) as lowering:
+        found = trace_script(
+            "-m", ["tests.dsl.lowered.users", "seen", *"01234"], launch=False, arch="sm_90a", cwd=str(ROOT),
+            lowering=lowering,
+        )  # fmt: skip
+    assert not found.failures and len(found.kernels) == 5
+    told = [
+        [
+            (one.code, one.evidence["written"], one.evidence["read"], one.evidence["differ"])
+            for one in report.findings
+        ]
+        for report in found.operands
+    ]
+    # Of 32 rows every eighth stays as it is; two of eight have the same two lowest bits under both swizzles.
+    plain = ("LC605", "S<3,4,3>", "", 28 * 32)
+    assert told == [[], [plain], [("LC605", "S<3,4,3>", "S<2,4,3>", 16 * 32)], [plain], []]
+    assert [report.in_order for report in found.operands] == [4096, 0, 0, 0, 4096]

@@ -9,7 +9,9 @@ from layoutcheck.markdown import Page, heading
 
 def tell(facts: dict[str, Any]) -> tuple[str, str]:
     """Both swizzles, and the first element that arrives elsewhere."""
-    written, read = (f"swizzle {facts[key]}" if facts[key] else "no swizzle" for key in ("written", "read"))
+    written, read = (
+        f"swizzle {facts[key]} of bytes" if facts[key] else "no swizzle" for key in ("written", "read")
+    )
     message = (
         f"the tile is written through {written} and read through {read}: {list(facts['at'])} of the tensor that is "
         f"stored gets {list(facts['held'])} of the one that is loaded; {facts['differ']:,} of {facts['of']:,} elements "

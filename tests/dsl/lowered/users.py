@@ -33,6 +33,7 @@ TOLD = {
     "registers": ("LC610", "LC610", "LC610"),
     "large": ("LC204", "LC204"),
     "boxes": ("note LC614", "note LC614", "LC501", "note LC614", "note LC614", "LC507"),
+    "seen": ("LC605", "LC605", "LC605", "right"),
 }  # fmt: skip
 NAMED = {"gather": "addresses or predicates known at run time"}  # what is not checked
 
@@ -375,6 +376,36 @@ def large(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
 
 
 @cute.kernel
+def seen(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """A tile through the swizzle of a layout. It is read 1 without one, 2 through another, 3 by elements
+    without one; 4 through the same of a pointer"""
+    t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
+    plain = cute.make_layout((32, 32), stride=(32, 1))
+    tile = cute.make_composed_layout(cute.make_swizzle(3, 2, 3), 0, plain)
+    s = SmemAllocator().allocate_tensor(Float32, tile, byte_alignment=1024)
+    read = tile if const_expr(how == 0) else plain
+    if const_expr(how == 2):
+        read = cute.make_composed_layout(cute.make_swizzle(2, 2, 3), 0, plain)
+    first = s.iterator
+    if const_expr(how == 4):
+        first = cute.recast_ptr(first, cute.make_swizzle(3, 4, 3), dtype=Float32)
+    mine = tv(universal(bits=128), (16, 8), (1, 4)).get_slice(t)
+    copy = universal(bits=128)
+    ga, gb = cute.local_tile(a, (32, 32), (bx, by)), cute.local_tile(b, (32, 32), (bx, by))
+    held = cute.make_rmem_tensor_like(mine.partition_S(ga))
+    cute.copy(copy, mine.partition_S(ga), held)
+    cute.copy(copy, held, mine.partition_D(s))
+    arch.sync_threads()
+    view = mine.partition_S(cute.make_tensor(first, read))
+    if const_expr(how == 3):
+        for i in cutlass.range_constexpr(cute.size(held)):
+            held[i] = view[i]
+    else:
+        cute.copy(copy, view, held)
+    cute.copy(copy, held, mine.partition_D(gb))
+
+
+@cute.kernel
 def boxes(
     la: cute.CopyAtom, ta: cute.Tensor, lb: cute.CopyAtom, tb: cute.Tensor, c: cute.Tensor, how: Constexpr
 ):
@@ -426,7 +457,14 @@ def run(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, name: Constexpr, how: Co
     globals()[name](*args, how).launch(grid=grid, block=(N, 1, 1))
 
 
-TILES = {"tail": (16, 32), "rest": (32,), "slices": (32,), "stencil": (N,), "batches": (32, 32, 1)}
+TILES = {
+    "tail": (16, 32),
+    "rest": (32,),
+    "slices": (32,),
+    "stencil": (N,),
+    "batches": (32, 32, 1),
+    "seen": (32, 32),
+}
 GRIDS = {"residue": (1, 1, 1), "buffers": (1, 1, 1), "rows": (8, 1, 1), "halves": (32, 1, 1),
          "gather": (4, 1, 1), "inplace": (2, 1, 1), "registers": (4, 1, 1),
          "large": (49152, 1, 1)}  # fmt: skip
@@ -437,7 +475,7 @@ SHAPES = {
     "buffers": ((512, 9), (512, 9)), "rows": ((8, 68), (8, 68)), "halves": ((32, 64), (32, 64)),
     "gather": ((40, 32), (14, 32), (14,)), "inplace": ((64, 32), (64, 32)),
     "registers": ((4, 512), (4, 512)), "large": ((49152, 65536), (49152, 128)),
-    "boxes": ((256, 64), (256, 64), (256, 64)),
+    "boxes": ((256, 64), (256, 64), (256, 64)), "seen": ((64, 64), (64, 64)),
 }  # fmt: skip
 COLUMNS = ("buffers",)
 
