@@ -30,6 +30,13 @@ _ANYWHERE = ("elect", "warp_sync", "cp_commit", "cp_wait", "bulk_commit", "bulk_
 # What orders a warp's lanes.
 _MEETING = ("barrier", "barrier_arrive", "warp_sync", "cluster_arrive", "cluster_wait")
 _GIVING = (*_MEETING, "mbar_arrive", "cp_arrive")
+_OF_OTHER = (
+    "address",
+    "count",
+    "pending",
+    "bytes",
+    "phase",
+)  # told of the mbarrier that another warp waits at
 
 Handler = Callable[[Warp, int, Event, int], bool]
 
@@ -258,17 +265,30 @@ class Engine:
                 parties.append(warp.waits)
         if not parties:
             return
-        # A wait for a phase that nothing more can end says most about the cause.
-        parties.sort(key=lambda party: self.mbarriers.describe(party).get("pending", 1) != 0)
+        parties.sort(key=self._waits_for_others)
         first = parties[0]
         facts: dict[str, int | str] = {"warps": len(stuck)}
         facts.update(self.mbarriers.describe(first))
         facts.update(self.meeting.describe(first))
+        others = ((at, self.mbarriers.describe(party)) for at, party in enumerate(parties[1:], 1))
+        for at, other in others:
+            if other and other["address"] != facts.get("address"):
+                facts.update({"other": at, **{f"other_{name}": other[name] for name in _OF_OTHER}})
+                break
         expected = self.mbarriers.expecting(first)
         if facts.get("what") == "mbarrier" and facts["pending"] == 0 and expected is not None:
             self.world.tell(Problem("bytes-never-arrive", expected, first, parties, facts))
         else:
             self.world.tell(Problem("deadlock", None, first, parties, facts))
+
+    def _waits_for_others(self, party: Party) -> tuple[bool, bool]:
+        """How little a wait says of the cause.
+
+        Least where all of a phase has arrived, then where a part of it has, or nothing ever.
+        """
+        found = self.mbarriers.describe(party)
+        pending, count = found.get("pending", 1), found.get("count", 1)
+        return pending != 0, pending == count and found.get("phase") != 0
 
 
 class _Loops:
