@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.inttuple import is_static
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.atom import ThreadAtom
@@ -203,13 +204,26 @@ def _tensor_lines(side: str, given: Copy, made: Copy) -> Iterator[str]:
     if new.space == "rmem":
         yield f"{side} = cute.make_rmem_tensor({code.layout_code(new.layout)}, {code.dtype_code(new.dtype)})"
     elif new.space in ("smem", "dsmem"):
-        if whole or new.layout != old.layout:
+        if new.layout != old.layout or (whole and not _is_slice(new.layout)):
             yield f"{side} = {code.allocation_code(new, code.layout_code(new.layout))}"
         else:
             yield f"# {side}_tile: the tensor that {side} is a part of"
             yield f"{side}_tile = {code.allocation_code(new, f'{side}_tile.layout')}"
     else:
         yield from _global_lines(side, old, new, values)
+
+
+def _is_slice(layout: Layout) -> bool:
+    """Whether what lies between its rows is as long as they are: a pad is shorter."""
+    shape, stride = inttuple.flatten(layout.shape), inttuple.flatten(layout.stride)
+    reach = 1
+    for step, extent in sorted(
+        (d, n) for n, d in zip(shape, stride, strict=True) if type(d) is int and n > 1
+    ):
+        if step >= 2 * reach:
+            return True
+        reach = max(reach, step * extent)
+    return False
 
 
 def _global_lines(side: str, old: Memref, new: Memref, values: list[str]) -> Iterator[str]:

@@ -262,3 +262,15 @@ def test_types_without_a_name_in_the_dsl_have_no_code() -> None:
         from layoutcheck.fixes.code import dtype_code
 
         dtype_code(odd.dtype)
+
+
+@pytest.mark.parametrize(("columns", "part"), [(16, True), (32, True), (64, False)])
+def test_a_slice_of_a_tile_is_not_allocated_in_the_place_of_the_tile(columns: int, part: bool) -> None:
+    """Rows of 64 elements of which a copy takes 16: to paste an allocation of (64,16) would cut the tile."""
+    layout = f"(64,{columns}):(64,1)"
+    swizzle = fixes(
+        src=f"smem {layout}", dst=f"rmem {layout}", atom="universal", bits=128, dtype="f16",
+        thr="(64,1):(1,1)", val="(1,8)",
+    )["swizzle"]  # fmt: skip
+    assert ("src_tile.layout" in swizzle.code) == part
+    assert (f"make_layout((64, {columns}), stride=(64, 1))" in swizzle.code) == (not part)
