@@ -65,7 +65,7 @@ def _honest(report: Report, traced: TracedCopy) -> Repairs:
     if fixes and not kept:
         obstacle = "its address is a constant past an aligned one: no promise aligns it"
     if not fixes and traced.leaves_tensor:
-        obstacle = "the copy needs a predicate, which `trace --fix` inserts"
+        obstacle = "a predicate, an index or the grid has to keep it inside: `trace --fix` tries such edits"
     return repairs(kept, obstacle)
 
 

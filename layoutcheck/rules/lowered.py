@@ -133,6 +133,9 @@ def _misaligned(fault: LoweredFault, what: str) -> tuple[str, str]:
     )
 
 
+_KEPT = "neither a predicate nor a condition nor the grid keeps it from that"
+
+
 def _beyond(fault: LoweredFault, what: str) -> tuple[str, str]:
     title = f"the {what} {_VERBS[fault.side]} outside the tensor that the kernel was given"
     access = f"thread {fault.thread} of block {fault.block} {_accesses(fault)} of a tensor of {fault.other} B"
@@ -142,7 +145,7 @@ def _beyond(fault: LoweredFault, what: str) -> tuple[str, str]:
             f"The offset is computed in 32 bits, which hold 2^31 elements, and overflows: {access}. With a dynamic "
             "pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, it is computed in 64 bits.",
         )
-    message = f"T{access[1:]}, and no predicate prevents it.{_called(fault)}"
+    message = f"T{access[1:]}, and {_KEPT}.{_called(fault)}"
     if fault.extent:
         message += " It leaves the tensor with all dynamic extents that were tried, small and large."
     return title, message
@@ -155,7 +158,7 @@ def _mode(fault: LoweredFault, what: str) -> tuple[str, str]:
         f"the {what} {verb} outside a mode of the tensor that the kernel was given",
         f"Thread {fault.thread} of block {fault.block} {verb} {fault.width_bytes} B at index {fault.coordinate} of "
         f"mode {fault.mode}, which has {fault.other}{tried}. In the tensor's memory (byte {fault.address}) another "
-        f"coordinate's element is there, and no predicate prevents it.{_called(fault)}",
+        f"coordinate's element is there, and {_KEPT}.{_called(fault)}",
     )
 
 
