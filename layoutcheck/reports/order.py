@@ -119,12 +119,25 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
         said += f", with up to {many(most, 'thread')}, {events:,} accesses and synchronisations: "
         said += f"{wrong} wrong, {many(notes, 'note')}{' (--all)' * bool(notes)}"
     yield from style.wrap(said, "    ", "  ")
+    yield from _noted(found, style)
     trips = sorted({count for order in checked for count in order.trips})
     if len(trips) > 1:
         yield from style.wrap(f"trip counts tried: {', '.join(map(str, trips))}", "      ", "    ")
     parts = [s for order in checked for s in order.unchecked]
     yield from _sentences("not checked", [*_problems(orders), *parts], style)
     yield from _sentences("assumed", [s for order in checked for s in order.assumed], style)
+
+
+def _noted(found: Iterable[tuple[KernelFinding, list[str]]], style: Style) -> Iterator[str]:
+    """A line for each note, where notes are not shown in full."""
+    notes = [finding for finding, _ in found if finding.severity not in SHOWN]
+    for finding in () if style.everything else notes[:_MOST_NOTES]:
+        where = main(finding).where
+        place = f"{Path(where.file).name}:{where.line}" if where.file else ""
+        at = f"{place}: " if place and place not in finding.title else ""
+        yield from style.wrap(f"note[{finding.code}] {at}{finding.title}", "      ", "    ")
+    if len(notes) > _MOST_NOTES and not style.everything:
+        yield f"    {len(notes) - _MOST_NOTES} more notes"
 
 
 def _problems(orders: Iterable[OrderReport]) -> Iterator[str]:
@@ -155,9 +168,9 @@ def _sentences(title: str, sentences: Iterable[str], style: Style) -> Iterator[s
 def operand_counts(reports: Sequence[OperandReport], style: Style) -> Iterator[str]:
     """How many products there are, what was found, and what was not checked."""
     total = sum(one.products for one in reports)
-    if not any(one.products or one.unchecked for one in reports):
-        return
     found = distinct(reports)
+    if not found and not any(one.products or one.unchecked for one in reports):
+        return
     wrong = sum(finding.severity in FAILING for finding, _ in found)
     notes = sum(finding.severity == "note" for finding, _ in found)
     followed = sum(one.followed for one in reports)
@@ -165,6 +178,7 @@ def operand_counts(reports: Sequence[OperandReport], style: Style) -> Iterator[s
     said = f"{what}: {wrong} wrong"
     said += f", {many(notes, 'note')} (--all)" if notes else ""
     yield from style.wrap(said, "    ", "  ")
+    yield from _noted(found, style)
     yield from _sentences("not checked", (s for one in reports for s in one.unchecked), style)
 
 

@@ -19,13 +19,13 @@ from layoutcheck.formats import FORMATS
 from layoutcheck.reports import renderer
 from layoutcheck.reports.drawing import differs, draw
 from layoutcheck.reports.json import to_dict
-from layoutcheck.reports.order import counts
+from layoutcheck.reports.order import counts, operand_counts
 from layoutcheck.reports.outcome import Failure, Message, exit_status
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
 from layoutcheck.reports.told import headline, mode_spans, underline
 from layoutcheck.sources.diagnostics import Diagnostic
-from layoutcheck.sources.traced import OrderReport
+from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace, OperandReport, OrderReport
 
 G = '!cute.memref<bf16, gmem, align<16>, "{}">'
 S = '!cute.memref<bf16, smem, align<128>, "{}">'
@@ -228,3 +228,19 @@ def test_a_kernels_name_fits_a_line() -> None:
         "  order: 0 of 2 kernels followed",
         "    not checked: kernel_tensor_tensor_tensor_tensor_tensor_ten...: why",
     ]
+
+
+def test_a_note_is_a_line_and_with_everything_no_more_than_its_count() -> None:
+    """Of kernels without products, too: what is only a note may be what the reader looks for."""
+    place = KernelPlace("it is stored", Frame("/a/k.py", 41))
+    notes = [KernelFinding(f"LC61{n}", "note", f"k.py:{n} changes", "why", (place,)) for n in range(8)]
+    notes[1] = replace(notes[1], title="tiles change", places=(replace(place, where=Frame("/a/k.py", 42)),))
+    reports = [OperandReport("k", "sm_90a", tuple(notes))]
+    lines = list(operand_counts(reports, Style()))
+    assert lines[0] == "  registers: 0 wrong, 8 notes (--all)"
+    assert lines[1:3] == [
+        "    note[LC610] k.py:41: k.py:0 changes",
+        "    note[LC612] k.py:41: k.py:2 changes",
+    ]
+    assert lines[-1] == "    2 more notes" and len(lines) == 1 + 6 + 1
+    assert list(operand_counts(reports, Style(everything=True))) == lines[:1]
