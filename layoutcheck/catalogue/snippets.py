@@ -62,7 +62,8 @@ _CAST = re.compile(
 _ARRAY = re.compile(
     rf"(?P<aligned>\b(?:alignas|__align__) ?\([^()]*\) ?|\bextern __shared__ )?(?P<type>(?<!const )\b(?:{_VECTOR}|u?int(?:8|16|32|64)_t|float|double|int|unsigned|char|short|(?:__)?half2?|(?:__)?nv_bfloat162?)) (?P<name>[a-zA-Z]\w*) ?\[[^\];=]*\] ?[;=]"
 )
-_BYTES = {"char": 1, "short": 2, "half": 2, "bfloat16": 2, "int": 4, "unsigned": 4, "float": 4, "half2": 4, "bfloat162": 4, "double": 8, "longlong": 8, "uint128_t": 16}  # fmt: skip
+_BYTES = {"char": 1, "short": 2, "half": 2, "bfloat16": 2, "int": 4, "unsigned": 4, "float": 4, "double": 8, "longlong": 8}  # fmt: skip
+_SIZED = re.compile(rf"_*(?:nv_)?u?({'|'.join(_BYTES)})(8|16|32|64|128)?(?:_t)?([234])?")
 
 
 class Code(NamedTuple):
@@ -125,13 +126,8 @@ def _casts(code: str) -> list[str]:
 
 def _aligned(typed: str) -> int:
     """The bytes that a type of CUDA is aligned to [CUDA Programming Guide, built-in vector types]."""
-    name = typed.removeprefix("__").removeprefix("nv_")
-    if sized := re.fullmatch(r"u?int(8|16|32|64)_t", name):
-        return int(sized[1]) // 8
-    if name in _BYTES:
-        return _BYTES[name]
-    count = int(name[-1])
-    return min(_BYTES[name[:-1].removeprefix("u")] * (1 if count == 3 else count), 16)
+    base, bits, count = _SIZED.fullmatch(typed).groups()  # type: ignore[union-attr] (_ARRAY has no other)
+    return min((int(bits) // 8 if bits else _BYTES[base]) * int((count or "1").replace("3", "1")), 16)
 
 
 def results(text: str) -> list[str]:

@@ -27,7 +27,7 @@ ECHO = "Before it the text says: {earlier}. That comes first, and the fault may 
 _OF_CPP = re.compile(
     r"\b(?:cutlass|cute)::|\b(?:const )?(?:float|int|half|double|void|char|u?int[0-9]+_t|__half|__nv_bfloat16) ?\*|\w\*[,)]|\.(?:cuh?|hpp|h|cpp|cc)\b|terminate called|\bwhat\(\): |panicked at|\.rs\b|\bthrust::|\bNVRM:"
 )
-_WRITTEN = re.compile(r"__(?:device|global)__ \w")  # a kernel that the text has
+_WRITTEN = re.compile(r"__(?:device|global)__ (?!read\b|write\b|atomic\b)\w")  # a kernel that the text has
 _CAPACITY = tables.called("cuda.shared-capacity")
 _RUN = ("sanitizer.", "cuda.", "driver.", "symptom.", "topic.", "kernel-hangs", "results-differ")
 _KERNEL = re.compile(r"\b[Kk]ernel(?: name)?: ?(?P<kernel>[A-Za-z_]\w{5,200})")

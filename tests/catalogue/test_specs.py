@@ -183,8 +183,9 @@ _BODIES = {
 @pytest.mark.skipif(shutil.which("ptxas") is None, reason="needs ptxas")
 @pytest.mark.parametrize("name", _BODIES)
 def test_ptxas_has_it_from_the_architecture_of_its_row_on(name: str, tmp_path: Path) -> None:
-    row = next(one for one in specs._rows("instructions") if one.name == name)
-    (first, *_) = re.findall(r"sm_[0-9]+", row.field("arch"))
+    called, _, kind = name.partition(" of ")
+    row = next(one for one in specs._rows("instructions") if one.name == called)
+    (first, *_) = re.findall(rf"{kind}.*?(sm_[0-9]+)", row.field("arch"))
     taken = []
     for target in _TARGETS:
         code = f".version 8.7\n.target {target}\n.address_size 64\n.shared .align 16 .b8 s[256];\n.visible .entry k() {{ .reg .b32 r<20>; .reg .b64 d<4>; .reg .f32 x<8>; {_BODIES[name]} ret; }}\n"

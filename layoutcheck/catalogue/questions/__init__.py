@@ -67,7 +67,8 @@ def find(text: str, folded: str) -> Told | None:
     numbers = tuple(one for one in numbers if worked.DESCRIBED not in one)
     said = () if limits else tuple(map(str, found[: 1 if numbers or documented else 2]))
     printed, more = printed[:1], printed[1:]  # what the text asks of its own layouts comes first
-    told = [*dict.fromkeys((*numbers, *functions, *printed, *said, *others, *more, *documented))]
+    last = (*others, *more, *documented) if limits else (*more, *documented, *others)
+    told = [*dict.fromkeys((*numbers, *functions, *printed, *said, *last))]
     if not told:
         return None
     opened = "" if meant or told[0] not in said else _RULES if asked.asking else _ABOUT

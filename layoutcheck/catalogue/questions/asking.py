@@ -21,11 +21,6 @@ _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|https?://\S+")
 _STOP = re.compile(
     r"(?<=[.!?])[\s*]+(?=[\w`*\"'(])|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*]|[0-9][.)]) )"
 )
-_ASKS = re.compile(
-    r"(?i)\b(?:what|which|why|how|when|where|who|whether|whose)\b|^(?:so )?(?:is|are|does|do|did|can|could|should|must|may|will|would|has|have)\b"
-    r"|\b(?:is|are|does|do|did|can|could|should|must|will|would) (?:it|this|that|there|I|we|they|the|you)\b"
-    r"|\bdifferences? (?:of|between)|\bmeaning of|\bexplain|\b(?:under|mis)\w*stand|\bconfus\w+|\bunclear\b|\bwonder\w*|\bclarif\w+|\bcurious|\bpurpose of|\bhow to\b|\bsuggestions?\b|\bI want to\b|\bplease help\b|\bmax(?:imum)?\b|\blimits?\b"
-)
 _ASKS_BY_WORD = re.compile(
     r"(?i)^(?:\W*(?:and|so|but|also|then|or|hi|hello|hey|basically|specifically|in other words|more explicitly)\W+)*(?:what|which|why|how|when|where|who|whether|is|are|does|do|can|could|should|must)\b|\bhow (?:to|does|do|can|is)\b"
     r"|\bdifferences? (?:of|between)|\bmeaning of|\bexplain|(?:n't|not|to|fail to|hard to|cannot) (?:fully )?understand|\bconfus\w+|\bunclear\b|\bwonder\w*|\bclarif\w+|\bI want to (?:know|understand)|怎么|如何|为什么|什么|不(?:太)?理解|[\uff1f]"
@@ -101,6 +96,4 @@ def is_log(text: str) -> bool:
 
 def _asks(sentence: str) -> bool:
     end = sentence.rstrip("*_ )\"'")[-1:]
-    return (end in "?\uff1f" and bool(end) and _ASKS.search(sentence) is not None) or _ASKS_BY_WORD.search(
-        sentence
-    ) is not None
+    return end in ("?", "\uff1f") or _ASKS_BY_WORD.search(sentence) is not None

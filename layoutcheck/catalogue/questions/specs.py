@@ -109,12 +109,10 @@ def _demands(sentence: str) -> Iterator[Demand]:
     rest, named = sentence, list[Row]()
     for row in _rows("instructions"):
         name = re.compile(row.field("name"), re.IGNORECASE)
-        needs = row.field("needs")
-        if name.search(rest) and (not needs or _places(needs, sentence)):
+        if name.search(rest):
             named.append(row)
             rest = name.sub(" ", rest)
-    kinds = "|".join(_pattern(row.field("needs") or row.name) for row in named)
-    bare = bool(named) and is_bare(re.sub(rf"(?:{kinds})\w*|{NAME.pattern}", " ", rest))
+    bare = bool(named) and is_bare(NAME.sub(" ", rest))
     for row in named:
         other = _ELSE.search(sentence) and not bare
         aspects = (one for one, words in _ASPECTS.items() if re.search(words, rest, re.IGNORECASE))
@@ -152,12 +150,9 @@ def _said(row: Row, sentence: str, subject: str) -> str:
 
 def _places(words: str, sentence: str) -> list[int]:
     """Where a sentence has one of some words, each how a word begins; a short one is the whole word."""
-    return [one.start() for one in re.finditer(_pattern(words), sentence)] if words else []
-
-
-def _pattern(words: str) -> str:
     each = (one.replace("_", "[ _-]?") + r"\b" * (len(one) <= _SHORT) for one in words.split())
-    return rf"(?i:(?<![a-z0-9])(?:{'|'.join(each)}))"
+    pattern = rf"(?i)(?<![a-z0-9])(?:{'|'.join(each)})"
+    return [one.start() for one in re.finditer(pattern, sentence)] if words else []
 
 
 def _each(values: str, sentence: str) -> str:
