@@ -56,9 +56,24 @@ def led(answer: Answer, text: str, folded: str) -> Answer:
     if misspelt:
         return replace(answer, cause=misspelt[0], remedy=misspelt[1], facts=())
     calls = quoted.calls(text)
+    absent = _ABSENT.search(message)
+    if (
+        absent
+        and f"self.{absent['name']}" in quoted.last_line(text)
+        and not installed.knows(absent["owner"] or "")
+    ):
+        owner, name = absent["owner"], absent["name"]
+        cause = f"self is a {owner}, a class of the program, and nothing has set .{name} of it before this line: it is misspelt, or set later or on another path."
+        return replace(
+            answer,
+            cause=cause,
+            remedy=f"Set self.{name} in {owner}.__init__, or before the kernel is launched",
+        )
     if _LAUNCH.search(message):
         return _of_launch(answer, calls)
-    if answer.entry.name == _STAGED_ENTRY and (staged := meanings.first(_STAGED, quoted.underlined(text))):
+    if answer.entry.name == _STAGED_ENTRY and (
+        staged := meanings.first(_STAGED, quoted.underlined(text) or message)
+    ):
         return replace(answer, cause=staged.cause, remedy=staged.helps)
     parameters = _of_parameters(answer, calls, message, folded) or _of_signature(answer, folded)
     return parameters or _named(answer, calls, message, text, folded)

@@ -36,7 +36,8 @@ def _named(field: re.Match[str]) -> str:
     return _TERMS.get(field[1], field[1].replace("_", " "))
 
 
-_FAMILIES = {one.name: one.cause for one in meanings.read("codes")}
+_ROWS = meanings.read("codes")
+_FAMILIES = {one.name: one.cause for one in _ROWS}
 _JOINS = meanings.read("joins")
 _NAME = re.compile(r"`?\{(\w+)(?:[!:][^}]*)?\}`?")
 _TERMS = {"staged": "value of the run", "meta": "Python value", "var": "a variable"}
@@ -61,6 +62,7 @@ def cause(code: str) -> str:
 def told(code: str, said: str) -> dict[str, str]:
     """The cause of a coded message, and what helps where the types that it prints tell."""
     joined = meanings.first(_JOINS, said) if code.startswith("TYPE_") else None
+    joined = joined or next((one for one in _ROWS if one.name == code), None)
     return {"cause": joined.cause, "fix": joined.helps} if joined else {"cause": cause(code)}
 
 

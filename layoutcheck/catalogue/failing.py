@@ -7,9 +7,12 @@ lead from that line to the call: names are followed through assignments to param
 from __future__ import annotations
 
 import ast
+import re
 from typing import NamedTuple
 
 from layoutcheck.catalogue import installed, origin, quoted
+
+_NO_STEP = re.compile(r"raise\b|.*\*args")
 
 
 class Failing(NamedTuple):
@@ -34,7 +37,7 @@ def find(text: str) -> Failing | None:
     below = [
         _Frame(*quoted.line_of(one), int(one["line"]), *_files(one["file"])) for one in frames[own + 1 :]
     ]
-    if not below or not all(one.file for one in below) or "*args" in below[-1].code:
+    if not below or not all(one.file for one in below) or _NO_STEP.match(below[-1].code):
         return None  # what only passes on a call tells nothing of it
     last = below[-1]
     names, function = _names(quoted.alone(last.marked or last.code)), ""

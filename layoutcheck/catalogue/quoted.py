@@ -73,6 +73,13 @@ def calls(text: str) -> list[Quoted]:
     return [Quoted(f"{file}:{number}", one, cut) for one in pointed or found]
 
 
+def last_line(text: str) -> str:
+    """The user's innermost line that the text quotes, where no frame stands below it; else ""."""
+    frames = list(FRAME.finditer(text))
+    lines = [line for _, _, line, _ in _lines(text)]
+    return lines[-1] if lines and (not frames or origin.is_own(frames[-1]["file"])) else ""
+
+
 def underlined(text: str) -> str:
     """The part of the user's line that the DSL underlines below its arrow; "" where there is none."""
     for match in _ARROW.finditer(text):
@@ -156,7 +163,8 @@ def bind(call: Quoted, text: str = "") -> Bound | None:
     said = set(re.findall(r"'(\w+)'", text))
     bound.sort(
         key=lambda one: (
-            -len(said & {*one.missing, *one.unknown, *one.signature.names}),
+            -len(said & {*one.missing, *one.unknown}),
+            -len(said & {*one.signature.names}),
             len(one.unknown) + len(one.surplus) + len(one.missing),
         )
     )
