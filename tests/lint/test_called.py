@@ -233,6 +233,12 @@ ALIKE = "class Gemm:\n    def __call__(self):\n        cute.copy(a, b)\ndef host
         ("import pkg\ndef run(Gemm): Gemm()\nrun(2)", set()),
         ("import pkg\nfrom unknown import Gemm\nGemm()", {"one", "two", "three"}),
         ("from pkg.circle import Second\nSecond()", {"two"}),
+        ("from pkg.star import host\nhost()", {"two"}),
+        (
+            "from pkg.one import Gemm as Other\nclass It:\n    def run(self): pass\n    def go(self): run()\n"
+            "def run(): Other()\nIt().go()",
+            {"one"},
+        ),  # not the method: a class is no scope of its methods
     ],
 )
 def test_classes_of_one_name_are_told_apart(text: str, called: set[str]) -> None:
@@ -244,6 +250,7 @@ def test_classes_of_one_name_are_told_apart(text: str, called: set[str]) -> None
         "pkg/both.py": "try:\n    from .one import Gemm as Either\nexcept ImportError:\n"
         "    from .two import Gemm as Either\n",
         "pkg/circle.py": "from .back import *\nfrom . import Second\n",
+        "pkg/star.py": "from .two import *\n",
         "pkg/back.py": "from .circle import *\n",
         "use.py": text,
     } | {f"pkg/{name}.py": ALIKE for name in ("one", "two", "three")}
