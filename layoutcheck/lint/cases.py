@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,7 +177,9 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
     case = run.case
     if case.more:
         return
+    told = partial(LintFinding, "LC911", column=1, origin=case.name)
     what = "" if case.command else f"case '{case}' "
+    advice = "Copies that it would have built after that were not seen."
     for one in run.trace.failures:
         where = one.where
         message = " ".join(one.message.split())
@@ -186,31 +189,16 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
             path, line = shown(where.file), where.line
         elif where is not None:
             at = f" at {shown(where.file)}:{where.line}"
-        yield LintFinding(
-            "LC911",
-            "rejected" if one.kind in UNCOMPILED else "unknown",
-            path,
-            max(1, line),
-            1,
-            f"{what}{kind}{at}: {cut(_named_short(message), _MOST_TITLE)}",
-            f"{missing(message, case.path)}Seen in {case}."
-            if case.command
-            else "Copies that it would have built after that were not seen.",
-            origin=case.name,
-        )
+        if case.command:
+            advice = f"{missing(message, case.path)}Seen in {case}."
+        severity = "rejected" if one.kind in UNCOMPILED else "unknown"
+        title = f"{what}{kind}{at}: {cut(_named_short(message), _MOST_TITLE)}"
+        yield told(severity, path, max(1, line), title=title, message=advice)
     if not run.trace.failures and not run.trace.kernels and (case.named or not case.command):
-        yield LintFinding(
-            "LC911",
-            "unknown",
-            case.path,
-            case.line,
-            1,
-            f"{case} built no kernel" if case.command else f"case '{case}' built no kernel",
-            f"It ran for {case.arch}; {_skips(run)}"
-            if case.command
-            else "Return (kernel, arguments), the arguments in one tuple, or compile in the function.",
-            origin=case.name,
-        )
+        advice = "Return (kernel, arguments), the arguments in one tuple, or compile in the function."
+        if case.command:
+            what, advice = f"{case} ", f"It ran for {case.arch}; {_skips(run)}"
+        yield told("unknown", case.path, case.line, title=f"{what}built no kernel", message=advice)
 
 
 def _skips(run: CaseRun) -> str:
