@@ -48,7 +48,7 @@ class Called:
                     self._heirs.setdefault(base, set()).add(one.name)
         self._modules: dict[str, list[str]] = {EVERY: list(self._files)}
         for path in self._files:
-            self._modules.setdefault(_stem(path), []).append(path)
+            self._modules.setdefault("".join(_module(path)[-1:]), []).append(path)
         for scope in self._files.values():
             for alias, names in scope.binds.items():
                 for one in self._given(name for name in names if not name.endswith(f".{alias}")):
@@ -202,12 +202,6 @@ def _module(path: str) -> tuple[str, ...]:
     """The words of a module's dotted name, its folder's first."""
     at = PurePath(path)
     return at.parent.parts if at.name == "__init__.py" else at.with_suffix("").parts
-
-
-def _stem(path: str) -> str:
-    """The last word of a module's dotted name."""
-    at = PurePath(path)
-    return at.parent.name if at.name == "__init__.py" else at.stem
 
 
 def _defined(scope: Scope, name: str) -> list[Scope]:
