@@ -3,7 +3,8 @@
     unread(watched, transfers, places) -> (what, site, site)
 
 The order of accesses is that of one replay of the block: if all accesses are in order, every replay has the
-same one. What one warp writes by one event counts as one. A constant is overwritten on purpose.
+same one. What a warp writes by one event is a part. It is lost if all of it is overwritten unread, and other
+parts of the warp are read: of stores, if nothing ever reads there. A constant is overwritten on purpose.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def unread(
         for event, first, lanes in turns.order:
             budget.check()
             threads = first + np.flatnonzero(lanes >> np.arange(32) & 1)
-            found.see(event, places(event, threads))
+            found.see(event, places(event, threads), first // 32)
     except OutOfTime:
         return None
     return set(found.told())
@@ -69,19 +70,20 @@ class _Bytes:
         self.writer = np.full(_SPAN, -1, np.int64)  # the number of a part: what a warp writes by an event
         self.read = np.zeros(_SPAN, bool)
         self.before = defaultdict[str, IntArray](lambda: np.zeros(_SPAN, bool))  # read first, by its site
-        self.parts: list[Event] = []
+        self.ever = np.zeros(_SPAN, bool)  # read at any time
+        self.parts: list[tuple[Event, IntArray, int]] = []  # with the warp
         self.used = set[int]()
         self.over = dict[int, str]()  # a part, and the site that has overwritten some of it unread
         self.kept = defaultdict[tuple[str, str], bool](bool)  # whether any byte was read before it was
 
-    def see(self, event: Event, at: IntArray) -> None:
+    def see(self, event: Event, at: IntArray, warp: int) -> None:
         """An access of bytes."""
         kind, at = event.meaning.kind, at.ravel()
         if kind in READS:
             old = self.writer[at]
             self.used.update(np.unique(old).tolist())
             self.before[event.meaning.site][at[old < 0]] = True
-            self.read[at] = True
+            self.read[at] = self.ever[at] = True
         if kind in WRITES and at.size:
             old, read = self.writer[at], self.read[at]
             for part in np.unique(old[~read & (old >= 0)]).tolist():
@@ -89,10 +91,10 @@ class _Bytes:
             for part in np.unique(old[read & (old >= 0)]).tolist():
                 self._overwritten(part, event, True)
             self.writer[at], self.read[at] = len(self.parts), False
-            self.parts.append(event)
+            self.parts.append((event, at, warp))
 
     def _overwritten(self, part: int, by: Event, read: bool) -> None:
-        old = self.parts[part]
+        old = self.parts[part][0]
         if old is not by and "constant" not in old.meaning.facts:
             self.kept[old.meaning.site, by.meaning.site] |= read
             if not read:
@@ -100,11 +102,18 @@ class _Bytes:
 
     def told(self) -> Iterator[tuple[str, str, str]]:
         """What was lost, and what was read too early."""
+        used = {self._key(part) for part in self.used if part >= 0}
         for part, by in self.over.items():
-            event = self.parts[part]
-            if part not in self.used and event.meaning.kind in COPIES:
+            (event, at, _), key = self.parts[part], self._key(part)
+            alone = event.meaning.kind in COPIES or not self.ever[at].any()
+            if part not in self.used and key in used and alone:
                 yield LOST, event.meaning.site, by
         yield from ((OVER, *pair) for pair, read in self.kept.items() if not read)
         for site, before in self.before.items():
             for part in np.unique(self.writer[before & (self.writer >= 0)]).tolist():
-                yield EARLY, site, self.parts[part].meaning.site
+                yield EARLY, site, self.parts[part][0].meaning.site
+
+    def _key(self, part: int) -> tuple[int, str]:
+        """By what parts are alike: the warp, of a store also its site."""
+        event, _, warp = self.parts[part]
+        return warp, "" if event.meaning.kind in COPIES else event.meaning.site

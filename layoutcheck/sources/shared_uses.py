@@ -18,7 +18,7 @@ class LineUse(NamedTuple):
 
 
 LOST, OVER, EARLY = (
-    "a copy of which nothing is read",
+    "what is lost as a whole",
     "what is always unread",
     "a read of what is not written",
 )
@@ -27,8 +27,8 @@ LOST, OVER, EARLY = (
 class Unread(NamedTuple):
     """What one line writes and another overwrites, or reads (EARLY) before another writes it.
 
-    `LOST`: nothing of what a warp copies is read before it is overwritten; `OVER`: no byte ever is that the
-    other line overwrites.
+    `LOST`: nothing of what a warp writes at once is read before it is overwritten; `OVER`: no byte is that
+    the other line overwrites.
     """
 
     what: str

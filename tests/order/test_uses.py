@@ -13,7 +13,8 @@ from tests.lowering import SharedLowering
 
 HOWS = ("plain", "moved", "another's", "another's in the last block", "by memory")
 RINGS = ("ring", "of fewer stages", "ahead", "of the stage before", "too soon", "read in part")
-TWICE = ("twice", "cleared", "read between", "twice in part", "by other warps")
+STORED = ("stored by turns", "stored beside", "the last one is read")
+TWICE = ("twice", "cleared", "read between", "twice in part", "by other warps", *STORED)
 KERNELS = """\
 import cutlass, cutlass.cute as cute
 from cutlass import Constexpr, Int32, const_expr
@@ -74,6 +75,21 @@ def twice(src: cute.Tensor, dst: cute.Tensor, how: Constexpr):
         dst[64 * turn + thread] = data[thread]
         cute.arch.sync_threads()
 @cute.kernel
+def stored(src: cute.Tensor, dst: cute.Tensor, how: Constexpr):
+    thread = cute.arch.thread_idx()[0]
+    data = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(128), 16)
+    for turn in cutlass.range(4, unroll=1):
+        place = turn % 2 * 64 if const_expr(how < 7) else Int32(0)
+        data[place + thread] = src[64 * turn + thread] + turn
+        cute.arch.sync_threads()
+        if const_expr(how == 5):
+            dst[64 * turn + thread] = data[place + 63 - thread]
+        if const_expr(how == 6):
+            dst[64 * turn + thread] = data[63 - thread]
+        cute.arch.sync_threads()
+    if const_expr(how == 7):
+        dst[thread] = data[63 - thread]
+@cute.kernel
 def handed(src: cute.Tensor, dst: cute.Tensor):
     thread = cute.arch.thread_idx()[0]
     data = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(32), 16)
@@ -91,9 +107,11 @@ def handed(src: cute.Tensor, dst: cute.Tensor):
 def others(src: cute.Tensor, dst: cute.Tensor, how: Constexpr):
     if const_expr(how < 4):
         twice(src, dst, how).launch(grid=(1, 1, 1), block=(64, 1, 1))
+    elif const_expr(how > 4):
+        stored(src, dst, how).launch(grid=(1, 1, 1), block=(64, 1, 1))
     else:
         handed(src, dst).launch(grid=(1, 1, 1), block=(64, 1, 1))
-for how in range(5):
+for how in range(8):
     cute.compile(others, rows, rows, how)
 """
 
@@ -128,6 +146,7 @@ def at(words: str) -> int:
 def test_what_is_overwritten_unread_is_told_with_both_lines(uses: dict[str, SharedUses]) -> None:
     """Not of the last turns, for which a reader may be behind, nor of a constant that clears a tile."""
     copy, read = at("copy(atom"), at("(turn - ahead)")
+    stored = at("data[place + thread]")
     one, other = at("data[thread] = mine"), at("data[there] = ")
     told = {how: uses[how].unread for how in RINGS + TWICE}
     lines = {how: {(what, a[1], b[1]) for what, a, b in pairs or ()} for how, pairs in told.items()}
@@ -137,6 +156,8 @@ def test_what_is_overwritten_unread_is_told_with_both_lines(uses: dict[str, Shar
         "read in part": set(),
         "twice": {(OVER, one, other)}, "cleared": set(), "read between": set(),
         "twice in part": {(OVER, one, other), (OVER, other, other)}, "by other warps": set(),
+        "stored by turns": set(), "stored beside": {(LOST, stored, stored)},
+        "the last one is read": {(OVER, stored, stored)},
     }  # fmt: skip
     assert all(uses[how].problem == "" and told[how] is not None for how in RINGS + TWICE)
     assert uses["by memory"].unread is None

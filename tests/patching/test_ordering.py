@@ -306,8 +306,8 @@ READ_EARLY = finding("LC503", "overwritten-by-copy", place(2), place(4, "cp_asyn
         (TWO, [], ""), (TWO, None, "whether anything reads what both write is not known"),
         (READ_EARLY, None, ""), (READ_EARLY, [(OVER, 2, 5), (EARLY, 8, 5)], ""),
         (READ_EARLY, [(EARLY, 2, 5)], "k.py:2 reads in some turns what is not written yet: its stage, "),
-        (READ_EARLY, [(LOST, 5, 5)], "what k.py:4 copies in some turns is never read: its stage, "),
-        (READ_EARLY, [(LOST, 8, 5)], "what k.py:8 copies in some turns is never read: its stage, "),
+        (READ_EARLY, [(LOST, 5, 5)], "what k.py:4 writes in some turns is never read: its stage, "),
+        (READ_EARLY, [(LOST, 8, 5)], "what k.py:8 writes in some turns is never read: its stage, "),
         (finding("LC510", "deadlock", place(7, "mbar_wait")), [(LOST, 7, 7)], ""),
     ],
 )  # fmt: skip

@@ -102,7 +102,7 @@ def _meant_elsewhere(finding: KernelFinding, found: Sequence[tuple[Unread, ...] 
         if what == EARLY and first in was:
             return f"{short(was[first])} reads in some turns what is not written yet: {may}"
         if what == LOST and (first in was or second in was):
-            return f"what {short(was.get(first, first))} copies in some turns is never read: {may}"
+            return f"what {short(was.get(first, first))} writes in some turns is never read: {may}"
     return ""
 
 
