@@ -106,8 +106,24 @@ def test_a_function_that_others_call_stays_as_it_is_where_its_caller_can_be_edit
 
 def test_a_barrier_stands_where_all_threads_come_by_first() -> None:
     ways = proposed(finding("LC504", "race", place(6, "write"), place(INNER), executing=[0, 32, 0]))
-    assert ways[:3] == [(line, "cute.arch.sync_threads()") for line in (TURN, 7, 9)]
-    assert len(ways) == 3  # a line with two statements has no room
+    assert ways == [(line, "cute.arch.sync_threads()") for line in (TURN, 7, 9, INNER)]
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("one(); two()", ["    pass\n    one(); two()", "    one(); two()\n    pass"]),
+        ("one(); two()  # 2", ["    pass\n    one(); two()  # 2", "    one(); two()  # 2\n    pass"]),
+        ("if x: one(); two()", []), ("one(); two(\n        1)", []),
+    ],
+)  # fmt: skip
+def test_a_line_of_two_statements_has_room_around_it(line: str, wanted: list[str]) -> None:
+    """None between them: places are lines. Nor is there any if one of them goes on in the next line."""
+    source = Program({"k.py": f"def kernel():\n    {line}\n    last()\n"}).sources["k.py"]
+    step = slots.chain(source, 2)[-1]
+    made = [slots.Slot(source, step.stmt, after, 0).edit("pass") for after in (False, True)]
+    texts = [source.text[: one.start] + one.new + source.text[one.end :] for one in made if one is not None]
+    assert texts == [f"def kernel():\n{one}\n    last()\n" for one in wanted]
 
 
 def test_copies_of_one_statement_into_the_same_bytes_are_no_matter_of_order() -> None:

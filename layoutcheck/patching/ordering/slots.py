@@ -45,7 +45,7 @@ class Slot:
 
     def edit(self, *statements: str) -> Edit | None:
         """These statements as lines of their own; None where the slot has no line for them."""
-        indent = _indent(self.source, self.stmt)
+        indent = _room(self.source, self.stmt)
         if indent is None:
             return None
         text = self.source.text
@@ -268,6 +268,17 @@ def _indent(source: Source, stmt: ast.stmt) -> str | None:
     """The blanks before a statement that has its lines for itself and is no `elif`."""
     start, _ = source.span_of(stmt)
     return None if source.text.startswith("elif", start) else indent_of(source, stmt)
+
+
+def _room(source: Source, stmt: ast.stmt) -> str | None:
+    """The blanks of a statement's line, if all in it (`a; b`) begin and end there."""
+    start, stop = _lines(source, stmt)
+    line = source.text[start:stop]
+    try:
+        plain = not any(hasattr(one, "body") for one in ast.parse(textwrap.dedent(line)).body)
+    except SyntaxError:
+        plain = False
+    return line[: len(line) - len(line.lstrip())] if plain else _indent(source, stmt)
 
 
 def _lines(source: Source, stmt: ast.stmt) -> tuple[int, int]:
