@@ -108,7 +108,7 @@ class Recorder:
                 taken = for_all(number(machine.values[guard]), machine.launch.threads) != 0
                 mask = taken if mask is None else mask & taken
             events = self.out.events
-            if mask is not None and not mask.any():
+            if mask is not None and not np.count_nonzero(mask):
                 return None
             if len(events) >= MOST_EVENTS:
                 raise TooManyEvents if self.whole else Full

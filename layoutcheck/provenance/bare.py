@@ -249,7 +249,7 @@ class Bare:
             if numeric:
                 inner()
             mask = machine.mask
-            if not machine.reached or (mask is not None and not mask.any()):
+            if not machine.reached or (mask is not None and not np.count_nonzero(mask)):
                 return
             sure, bare = self.sure(machine.provenance[pointer]), is_bare(held)
             rests = machine.provenance[value] if bare else 0

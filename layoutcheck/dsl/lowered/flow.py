@@ -234,7 +234,7 @@ def _if(flow: Flow, op: Operation, fast: bool) -> Step:
         masks = _split(taken.astype(bool), machine.mask)
         ends: list[list[tuple[Value, int]] | None] = []
         for branch, mask in zip(branches, masks, strict=True):
-            if mask.any() or (own and not fast and branch is branches[0]):
+            if np.count_nonzero(mask) or (own and not fast and branch is branches[0]):
                 _take(flow, branch, mask, bits)
                 ends.append([(machine.values[t], machine.provenance[t]) for _, t in branch.moves])
             else:

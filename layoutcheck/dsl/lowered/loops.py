@@ -206,7 +206,7 @@ class _While:
         if isinstance(inside, int):
             return bool(inside & 1)
         mask = inside.astype(bool) if machine.mask is None else machine.mask & inside.astype(bool)
-        if not mask.any():
+        if not np.count_nonzero(mask):
             return False
         machine.mask = mask
         return True
