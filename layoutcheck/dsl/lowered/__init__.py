@@ -15,7 +15,6 @@ where that is silent.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -60,16 +59,11 @@ class Kernel(Evaluated):
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A module. `problem` says why there are no kernels; `refused` are copies that the verifier refuses.
-
-    `seconds` of processor time are those of the passes and of the evaluation.
-    """
+    """A module. `problem` says why there are no kernels; `refused` are copies that the verifier refuses."""
 
     kernels: tuple[Kernel, ...] = ()
     problem: str = ""
-    notes: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    seconds: tuple[float, float] = (0.0, 0.0)
 
     def op(self, tag: str) -> LoweredOp | None:
         """The operation of a tag, in whichever kernel has it."""
@@ -90,30 +84,22 @@ def passes(text: str, timeout: float | None, session: Session) -> dict[str, Any]
 
 def of_answer(answer: dict[str, Any], text: str) -> Lowered:
     """An answer of `passes` on the module `text`, evaluated."""
-    seconds = answer.get("seconds", 0.0)
-    refused, notes = tuple(answer.get("refused", ())), tuple(answer.get("notes", ()))
+    refused = tuple(answer.get("refused", ()))
     if "lowered" not in answer:
-        return Lowered(problem=answer["problem"], refused=refused, seconds=(seconds, 0.0))
-    return read(answer["lowered"], without_locations(text), seconds, notes, refused)
+        return Lowered(problem=answer["problem"], refused=refused)
+    return read(answer["lowered"], without_locations(text), refused)
 
 
-def read(
-    lowered: str,
-    traced: str = "",
-    seconds: float = 0.0,
-    notes: tuple[str, ...] = (),
-    refused: tuple[str, ...] = (),
-) -> Lowered:
+def read(lowered: str, traced: str = "", refused: tuple[str, ...] = ()) -> Lowered:
     """Evaluate the text of a lowered module; `traced` is what it was lowered from.
 
     Raises nothing for text that is no module: `problem` says so.
     """
-    start = time.process_time()
     try:
         types = argument_types(traced)
         evaluated = evaluate(lowered, types)
     except (InputError, *SURPRISES) as error:
-        return Lowered(problem=unreadable(error), notes=notes, refused=refused)
+        return Lowered(problem=unreadable(error), refused=refused)
     kernels = tuple(
         Kernel(
             **{one.name: getattr(k, one.name) for one in fields(k)},
@@ -123,7 +109,7 @@ def read(
         )
         for k in evaluated
     )
-    return Lowered(kernels, "", notes, refused, (seconds, time.process_time() - start))
+    return Lowered(kernels, "", refused)
 
 
 def unreadable(error: Exception) -> str:

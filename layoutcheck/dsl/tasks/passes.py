@@ -58,7 +58,7 @@ _OFFSET = re.compile(r'!cute\.int_tuple<"([0-9]+)">\Z')
 
 
 def lower_traced(item: Item) -> Item:
-    """`{"module": text}` -> `{"lowered", "host", "notes", "refused", "seconds"}`, or `{"problem"}` in words.
+    """`{"module": text}` -> `{"lowered", "host", "refused", "seconds"}`, or `{"problem"}` in words.
 
     "unordered" and "unfollowed" say why the order of accesses, or elements, are not followed in the text.
 
@@ -73,7 +73,7 @@ def lower_traced(item: Item) -> Item:
 def _lower(item: Item) -> Item:
     from cutlass._mlir import ir
 
-    text, notes = item["module"], []
+    text = item["module"]
     for old, new in RENAMED.items():
         text = text.replace(f'"{old}"(', f'"{new}"(')
     if _is_earlier():
@@ -102,9 +102,8 @@ def _lower(item: Item) -> Item:
                     return {"problem": f"this DSL lacks the pass '{missing[1]}'", "refused": refused}
                 if not host:
                     return {"problem": f"the passes fail: {reason}", "refused": refused}
-                notes.append(f"without the host's code: {reason}")
                 continue
-            answer = {"lowered": lowered, "host": host, "notes": notes, "refused": refused}
+            answer = {"lowered": lowered, "host": host, "refused": refused}
             return {**answer, **earlier.unfit(lowered)} if _is_earlier() else answer
     raise AssertionError("unreachable")
 
