@@ -101,7 +101,7 @@ def tree(path: str) -> str:
     """The name of the folder that a project's source tree lies in, by its usual folders; "" where the path has none."""
     found = _tree(_INSIDE, _HOME.sub("", path))
     found = found or _tree(_BELOW_HOME, path)
-    return "" if found.startswith(("cuda-", "python3", "gcc", "cutlass", "v")) else found
+    return "" if found.startswith(("cuda-", "python3", "gcc", "cutlass", "v", "job_")) else found
 
 
 def _tree(paths: re.Pattern[str], text: str) -> str:
