@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from layoutcheck.brackets import closing
 from layoutcheck.catalogue import (
     context,
+    cpp_stack,
     cpp_types,
     demands,
     devices,
@@ -75,7 +76,7 @@ class Answer:
 
 def of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place: str | None) -> Answer:
     """The answer of an entry that is found by other means than its pattern."""
-    where = place or folding.place(folded, max(folded.find(said), 0))
+    where = place or _place(folded, max(folded.find(said), 0))
     title, cause, remedy = (_filled(part, parts) for part in (entry.title, entry.cause, entry.remedy))
     reason = refused.reason(folded)
     return Answer(
@@ -92,6 +93,11 @@ def of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place:
             *demands.broken(refused.message(said)),
         ),
     )
+
+
+def _place(folded: str, at: int, end: int = 0) -> str | None:
+    """The innermost place in the user's own code that the text has for an error."""
+    return cpp_stack.place(folded, end or at + 1) or folding.place(folded, at)
 
 
 def _reasoned(reason: str | None, cause: str) -> str:
@@ -152,7 +158,7 @@ def of_entry(entry: Known, match: re.Match[str], folded: str, place: str | None,
         cause = _reasoned(refused.reason(folded[match.start() : match.end() + MOST_QUOTED]), cause)
     earlier = telling.before(text, match[0]) if entry.name in whose.FAULTS else ""
     cause = f"{whose.ECHO.format(earlier=earlier)} {cause}" if earlier else cause
-    where = place or folding.place(folded, match.start())
+    where = place or _place(folded, match.start(), match.end())
     if entry.name in whose.FAULTS and where and not place and whose.only_notices(where, folded):
         where = None
     remedy = whose.for_kernel(entry, whose.for_builder(entry, remedy, folded), folded)
@@ -260,9 +266,9 @@ def _filled(text: str, groups: dict[str, str]) -> str:
 def _of_cpp(folded: str, match: re.Match[str], is_told: bool) -> tuple[str, ...]:
     """What the failed condition has, unless the cause has told it, and the layouts of a C++ text; else the arguments that it names."""
     bound = cpp_types.layouts(folded)
-    asserted = folded[max(folded.rfind("error: static", 0, match.end()), 0) :]
-    false, call = filling.broken(asserted), cpp_types.caller(asserted)
-    asked = cpp_types.condition(asserted)[: _MOST_LAYOUTS if not bound else 1]
+    failure = cpp_stack.asserted(folded, match.end())
+    false, call = filling.broken(failure, folded), failure.call if failure else ""
+    asked = failure.named[: _MOST_LAYOUTS if not bound else 1] if failure else ()
     told_here = false.endswith(filling.OF_NUMBERS) or filling.HERE in false
     here = () if is_told and false else (false,) if told_here else asked
     here += (f"the call is {call}",) if call else ()

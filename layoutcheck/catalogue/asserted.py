@@ -32,9 +32,8 @@ _EPILOGUES = re.compile(r"Epi(?:logue)?Tile(?:Shape)?(?:_?MN)?")
 _MEASURES = {*_SIZES, "shape", "stride", "get", "sizeof", "sizeof_bits"}
 
 
-def given(test: ast.expr, folded: str) -> list[str]:
+def given(test: ast.expr, types: dict[str, cpp_types.Type]) -> list[str]:
     """The operands of a test with their values, "the size of mode 1 of B is 3", in its parts that are false; none where it would hold."""
-    types = cpp_types.innermost(folded)
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     found = [(_value(part, types), part) for part in parts]
     broken = [one for value, one in found if value is False] or [one for value, one in found if value is None]

@@ -31,6 +31,14 @@ _NO_ATOM = re.compile(
 )
 _PICKED = {"Tiler": "tiler", "LShape": "thread layout", "LStride": "thread layout"}
 _CONSTANT = re.compile(r'identifier "_(?P<number>[0-9]+)" is undefined')
+_REGISTERS = re.compile(r"size\(r(?P<operand>[ABCD])\) == Int<RegNum")
+_CONST = re.compile(r"\bconst (?P<element>[\w:]+) ?\*")
+# as nvcc, gcc and clang say that a name is no constant
+_OF_THE_RUN = re.compile(
+    r"value of (?:parameter|variable) \"(\w+)\".{0,60}cannot be used as a constant"
+    r"|(?:the value of )?'(\w+)' is not (?:usable in a constant expression|a constant expression)"
+    r"|(?:parameter|variable) '(\w+)' (?:with unknown value )?(?:cannot be used|is not allowed) in a constant expression"
+)
 _SIZES = re.compile(r"size\((\w+)\) == size\((\w+)\)")
 
 
@@ -56,8 +64,7 @@ def told(folded: str) -> Told | None:
                 title, cause, helps = (
                     _filled(row.field(part), fields) for part in ("title", "cause", "helps")
                 )
-                said = failure.message.partition(" static_assert(")[0]
-                return Told(row.traits, title, cause, helps, said, failure.place)
+                return Told(row.traits, title, cause, helps, failure.said, failure.place)
     return None
 
 
@@ -218,18 +225,53 @@ def _constant(failure: Failure) -> Says:
 def _run_time(failure: Failure) -> Says:
     """A layout that must be static and has an extent that only the run knows."""
     frame = failure.frames[0] if failure.frames else None
-    layout = frame.shown("Layout") if frame and frame.name.endswith(("cosize_v", "size_v")) else ""
+    of = "Layout" if frame and frame.name.endswith(("cosize_v", "size_v")) else "Arg0"
+    layout = frame.shown(of) if frame else ""
     return ("run-time extent", {"layout": layout}) if "?" in layout else None
+
+
+def _not_constant(failure: Failure) -> Says:
+    """A number of the run where a constant is needed."""
+    found = _OF_THE_RUN.search(failure.message)
+    name = next(filter(None, found.groups()), "") if found else ""
+    return ("not constant", {"name": name}) if name else None
+
+
+def _written(failure: Failure) -> Says:
+    """An assignment to an element of a tensor of const."""
+    found = _CONST.search(failure.message)
+    return "const element", {"element": found["element"].rpartition("::")[2] if found else "elements"}
+
+
+def _tensor_for_layout(failure: Failure) -> Says:
+    """A tensor where a function takes a layout."""
+    given = ((one, name) for one in reversed(failure.frames) for name in one.given if name.endswith("Layout"))
+    for frame, name in given:
+        of = frame.type(name)
+        if of and of.name == "Tensor":
+            layout = next(filter(None, map(cpp_types.notation_of, of.args)), "")
+            return "tensor for a layout", {"call": frame.name, "name": name, "layout": layout}
+    return None
+
+
+def _stages(failure: Failure) -> Says:
+    """A collective of which fewer than two stages fit."""
+    made = failure.giving("Stages")
+    return ("stages", {"stages": made.given["Stages"]}) if made else None
 
 
 def _types(failure: Failure) -> Says:
     """An operand of an MMA that holds another type than the operation reads."""
-    made = failure.giving("MMAOperation")
-    operand = made.name[-1] if made else ""
-    element = cpp_parts.element(made, f"{operand}Tensor") if made else ""
-    operation = made.type("MMAOperation") if made else None
+    called = _REGISTERS.search(failure.message)
+    made = failure.giving(f"{called['operand']}Layout") if called else failure.giving("MMAOperation")
+    operand = called["operand"] if called else made.name[-1] if made else ""
+    parameters = (f"T{operand}", f"{operand}Engine") if called else (f"{operand}Tensor",)
+    element = next(filter(None, (cpp_parts.element(made, one) for one in parameters)), "") if made else ""
+    operation = cpp_parts.operation(made, "AnyMMATraits", "MMAOperation") if made else None
     if not element or operation is None:
         return None
+    if called and cpp_parts.width(operation.name, operand) in (0, cpp_types.bits_of(element)):
+        return None  # another count of the right type
     return "operand's type", {"operand": operand, "element": element, "operation": operation.name}
 
 
@@ -267,6 +309,17 @@ _WAYS: tuple[tuple[re.Pattern[str], Callable[[Failure], Says] | str], ...] = (
     (re.compile(r"name followed by \"::\" must be"), _run_time),
     (re.compile(r"Expecting ValType[ABC] type"), _types),
     (re.compile(r"Expected a B-bit pointer type"), _flagged),
+    (_REGISTERS, _types),
+    (re.compile(r"Dynamic owning tensors"), _run_time),
+    (_OF_THE_RUN, _not_constant),
+    (
+        re.compile(
+            r"assignment of read-only location .*cute::Tensor<|cannot assign to return value .*'operator\(\)|modifiable lvalue \w+\([^=]*\) ?[-+*/]?="
+        ),
+        _written,
+    ),
+    (re.compile(r"Stages set to value 2 or more"), _stages),
+    (re.compile(r"^no (?:matching|instance|member)|has no member"), _tensor_for_layout),
     (re.compile(r"CopyAtom rank-mismatch"), cpp_copies.of_other_ranks),
     (re.compile(r"Rank of tensor to be partitioned too small"), cpp_copies.of_too_few_modes),
 )

@@ -16,6 +16,7 @@ from layoutcheck.errors import InputError
 # ldmatrix and stmatrix: registers of 32 bits, or pairs of 16-bit values in the transposed form
 MATRIX = re.compile(r"SM(?:75|90|100)_U(?P<bits>16|32)x(?P<count>[0-9]+)_(?P<way>LDSM|STSM)_(?P<form>[NT])")
 _WIDE = re.compile(r"uint([0-9]+)_t")
+_OPERANDS = re.compile(r"SM[0-9]+_[0-9x]+_((?:T?F|BF|S|U)[0-9]+(?:(?:T?F|BF|S|U)[0-9]+){3})_")
 _OF_A_WARP = re.compile(r"SM(?:75|80|89|120)_")
 _OF_A_WARPGROUP = ("SM90_64", "MMA_64")
 
@@ -23,7 +24,7 @@ _OF_A_WARPGROUP = ("SM90_64", "MMA_64")
 def operation(frame: Frame, *names: str) -> Type | None:
     """The operation of an atom, or of its traits, that a template parameter is given, or else the signature names."""
     of = frame.type(*names) or _traits(frame.signature)
-    if of is None or of.name not in ("Copy_Atom", "Copy_Traits", "MMA_Atom", "tuple"):
+    if of is None or of.name not in ("Copy_Atom", "Copy_Traits", "MMA_Atom", "MMA_Traits", "tuple"):
         return of
     first = of.args[0] if of.args else None
     return first.args[0] if first and first.name == "Copy_Traits" and first.args else first
@@ -80,6 +81,18 @@ def named(frame: Frame, variable: str) -> Type | None:
     plain = variable.replace("_", "").lower()
     found = [name for name in frame.given if name.replace("_", "").lower().endswith(plain)]
     return frame.type(found[0]) if len(found) == 1 else None
+
+
+def width(name: str, operand: str) -> int:
+    """The bits of an operand's elements by an MMA's name, whose types stand in the order D, A, B, C; 0 where it does not tell."""
+    types = _OPERANDS.search(name)
+    found = re.findall(r"[A-Z]+([0-9]+)", types[1]) if types else []
+    at = "DABC".index(operand)
+    return (
+        (19 if types and "TF32" in types[1] and found[at] == "32" and operand in "AB" else int(found[at]))
+        if len(found) == 4
+        else 0
+    )
 
 
 def direction(tiled: Frame) -> int | None:

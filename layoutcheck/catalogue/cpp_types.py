@@ -18,10 +18,13 @@ from layoutcheck.machine.dtypes import dtype
 
 MOST_TYPES = 200  # layouts and bindings read from one text: an instantiation stack repeats them
 
-_TOKEN = re.compile(r"\s*([\w:]+(?:\s+(?:int|long|char|short))*|[<>,*&()]|-?[0-9]+)")
+_TOKEN = re.compile(r"\s*([\w:]+(?:\s+(?:int|long|char|short|unsigned))*|[<>,*&()]|-?[0-9]+)")
 _NAME = re.compile(r"(?:cute|cutlass|std|__nv_\w+|detail|SM[0-9]+|GMMA|UMMA)::")
 _STATIC = re.compile(r"_([0-9]+)|(-?[0-9]+)U?L*$")
-_RUN_TIME = {"int", "long", "int32_t", "int64_t", "uint32_t", "uint64_t", "size_t", "unsigned", "long long"}
+_RUN_TIME = {
+    "int", "long", "int32_t", "int64_t", "uint32_t", "uint64_t", "size_t", "unsigned", "long long",
+    "long int", "long long int", "unsigned int", "long unsigned int", "unsigned long",
+}  # fmt: skip
 _BINDING = re.compile(r"\b(T?S|T?D|SEngine|DEngine|SLayout|DLayout|SrcEngine|SrcLayout|DstEngine|DstLayout"
                       r"|CopyAtom|Copy_Atom|CopyOp|Shape|Stride|TrgShape|IntTupleA|IntTupleB|STensor|DTensor)\s*=\s*")  # fmt: skip
 _LAYOUT = re.compile(r"\b(?:cute::)?(?:ComposedLayout|Layout)\s*<")
@@ -33,15 +36,7 @@ _DTYPES = {
     "int4_t": "i4", "float_e2m1_t": "f4E2M1FN", "uint_byte_t": "u8",
 }  # fmt: skip
 
-
-_ASSERTED = re.compile(
-    r"(?:static_assert|CUTE_STATIC_ASSERT(?:_V)?) ?\( ?([^\"]{3,300}?),? ?(?:\"|\^|detected during|\);)|static assertion failed due to requirement '([^'\n]{3,300})'"
-)
 _WITH = re.compile(r"\[(?=with )with ")
-_CALL = re.compile(
-    r"instantiation of (?:\w+ )?\"[^\"]{0,200}?\b(?P<name>cu(?:te|tlass)::[\w:]+)\b(?! cu(?:te|tlass)::)[^\"]{0,6000}\" at line (?P<line>[0-9]+) of (?P<file>(?![^\s]*\bcu(?:te|tlass)/)[^\s\"]{1,300})"
-)  # made by who is not the library itself
-_LONGEST_PAIR = 160
 _PAIR = re.compile(r"(?:^|[,;] )(\w+) ?= ?")
 _LONGEST = 60000  # characters of one list of template arguments
 _DEEPEST = 64  # template arguments within one another
@@ -87,40 +82,6 @@ def placed(text: str) -> Iterator[tuple[int, str]]:
             yield match.start(), notation
 
 
-def condition(text: str) -> tuple[str, ...]:
-    """The condition of the first assertion that failed, and the template arguments that it names; as printed."""
-    asserted = _ASSERTED.search(text)
-    words = (asserted[1] or asserted[2] or "").strip().rstrip(",").strip() if asserted else ""
-    if asserted is None or words.endswith(("||", "&&")):  # whose next line is not in the text
-        return ()
-    named = set(re.findall(r"\b[A-Za-z]\w+", words))
-    pairs = (f"{name}={type_}" for name, type_ in given(text, asserted.end()) if name.rstrip("_") in named)
-    return (f"the condition is {words}", *(pair for pair in pairs if len(pair) < _LONGEST_PAIR))
-
-
-def innermost(text: str) -> dict[str, Type]:
-    """The types that the innermost instantiation below the first failed assertion binds, by their names without a last `_`."""
-    asserted = _ASSERTED.search(text)
-    pairs = given(text, asserted.end()) if asserted else []
-    plain = ((name, f"tuple{given}" if given.startswith("<") else given) for name, given in pairs)
-    types = {name.rstrip("_"): parse(given, 0) for name, given in plain}
-    return {name: type_ for name, type_ in types.items() if type_}
-
-
-def caller(text: str) -> str:
-    """The call outside of the library that leads to the first failed assertion, with its layouts: "cute::copy at gemm.cu:5 (...)"."""
-    asserted = _ASSERTED.search(text)
-    start = asserted.end() if asserted else 0
-    end = text.find("error: ", start)
-    for found in _CALL.finditer(text, start, end if end >= 0 else len(text)):
-        shown = ((name, printed(given, layouts=True)) for name, given in given(found[0], 0))
-        told = ", ".join(
-            f"{name} = {value}" for name, value in shown if value and value != "0"
-        )  # no offset of 0
-        return f"{found['name']} at {found['file']}:{found['line']}" + (f" ({told})" if told else "")
-    return ""
-
-
 def given(text: str, start: int) -> list[tuple[str, str]]:
     """The pairs of the first list `[with Name=type, ...]` behind a place, as far as the text has it."""
     found = _WITH.search(text, start)
@@ -131,6 +92,26 @@ def given(text: str, start: int) -> list[tuple[str, str]]:
         last = closing(text, found.start(), last) - 1
     parts = _PAIR.split(text[found.end() : last])
     return [(name, type_.strip()) for name, type_ in zip(parts[1::2], parts[2::2], strict=True)]
+
+
+def arguments(call: str) -> list[str]:
+    """The template arguments at the end of a call, `f<A, B<C>>`, each as printed."""
+    depth, start, found = 0, 0, list[str]()
+    for at, letter in enumerate(call):
+        if letter == "<":
+            depth += 1
+            start, found = (at + 1, []) if depth == 1 else (start, found)
+        elif letter in ",>" and depth == 1:
+            found.append(call[start:at].strip())
+            start = at + 1
+        depth -= letter == ">"
+    return found
+
+
+def packed(given: str) -> str:
+    """A template argument, of a parameter pack its arguments as those of a tuple: nvcc's `<A, B>`, gcc's `{A, B}`."""
+    given = f"<{given[1:-1]}>" if given.startswith("{") else given
+    return f"tuple{given}" if given.startswith("<") else given
 
 
 def bits_of(name: str) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from layoutcheck.catalogue import demands, folding, tables
+from layoutcheck.catalogue import cpp_stack, demands, folding, tables
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
 from layoutcheck.catalogue.origin import Origin
 
@@ -62,7 +62,13 @@ def _standing(found: list[Match], folded: str) -> list[Match]:
     kept = [one for one in found if one[0].name not in better]
     found = [*kept, *_further(found, kept, folded)]
     asserted = min((match.start() for entry, match in found if entry is _ASSERTION), default=len(folded))
-    return [one for one in found if one[0].name not in _FOLLOW or one[1].start() < asserted] or found
+    found = [one for one in found if one[0].name not in _FOLLOW or one[1].start() < asserted] or found
+    second = next((one.at for one in cpp_stack.failures(folded)[1:]), len(folded))
+    first = [one for one in found if one[1].start() < second]
+    if not any(states(one) or one[0] is _ASSERTION for one in first):
+        return found
+    best = min(map(_weight, first))  # which a better known error after the first does not outweigh
+    return [one for one in found if one in first or _weight(one) == best]
 
 
 def _further(found: list[Match], kept: list[Match], folded: str) -> list[Match]:

@@ -14,7 +14,7 @@ from layoutcheck.catalogue import (
     codes,
     context,
     cpp_conditions,
-    cpp_types,
+    cpp_stack,
     cutlass_parts,
     demands,
     devices,
@@ -31,6 +31,7 @@ from layoutcheck.catalogue import (
     symbols,
     tables,
 )
+from layoutcheck.catalogue.cpp_stack import Failure
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 from layoutcheck.catalogue.rows import SENTENCES, rows
 from layoutcheck.machine import arch
@@ -176,7 +177,7 @@ def _of_tensor_map(groups: Groups, facts: tuple[str, ...], folded: str) -> Group
 
 def _of_file(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     """Of a C++ file that does not compile: by its assertion's condition, else by the compiler's words."""
-    false = broken(folded) if _FAILED.search(folded) else ""
+    false = broken(cpp_stack.asserted(folded), folded) if _FAILED.search(folded) else ""
     if false:
         return _told(
             false,
@@ -204,12 +205,14 @@ def _of_assertion(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
     """Of a static assertion of CuTe or CUTLASS: what it asks for, else the kind of its message; what its header takes."""
     said = groups.get("said") or groups.get("source") or groups.get("message", "")
     path = groups.get("op") or groups.get("room") or groups.get("plain", "")
-    false = broken(folded)
+    failure = cpp_stack.asserted(folded)
+    false = broken(failure, folded)
     told = cutlass_parts.cause(said, path, not false) if said or not false else ""
-    equal = _EQUAL.fullmatch(_condition(folded)) if HERE in false else None
+    equal = _EQUAL.fullmatch(_condition(failure)) if HERE in false else None
     found = {"help": (f"Give {equal[1]} = {equal[2]}. " if equal else "") + cutlass_parts.helps(path)}
     if not said:
-        found["said"] = f"a static assertion without a message is false: {_condition(folded) or path}"
+        found["said"] = f"a static assertion without a message is false: {_condition(failure) or path}"
+    found["check"] = "" if path.startswith("cutlass") else f". {SENTENCES['CHECK']}"
     return {**found, "cause": " ".join(filter(None, (false, told)))}
 
 
@@ -306,18 +309,18 @@ def _told(cause: str, helps: str) -> Groups:
     return {"cause": cause, "help": helps}
 
 
-def _condition(folded: str) -> str:
-    """The condition of the static assertion that the text prints; "" where it prints none."""
-    return cpp_conditions.inner(next(iter(cpp_types.condition(folded)), "").removeprefix("the condition is "))
+def _condition(failure: Failure | None) -> str:
+    """The condition that is false; "" where the text has none."""
+    return cpp_conditions.inner(failure.condition) if failure and failure.named else ""
 
 
-def broken(folded: str) -> str:
+def broken(failure: Failure | None, folded: str) -> str:
     """What an assertion asks for, beside what the instantiation gives; "" where it is not plain."""
-    condition = _condition(folded)
+    condition = _condition(failure)
     if re.search(r"\bdependent_false|\balways_false|^(?:false|0)$", condition):
         return _NO_CASE
     words, tree, reduced = guards.in_words(condition), guards.read(condition), _REDUCED.search(folded)
-    here = asserted.given(tree, folded) if tree and words else []
+    here = asserted.given(tree, failure.types) if failure and tree and words else []
     here += [f"it is {reduced['values']}"] if reduced else []
     plain = tree is not None and not any(isinstance(one, ast.Name) for one in ast.walk(tree))
     told = (

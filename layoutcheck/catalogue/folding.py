@@ -43,7 +43,7 @@ _PLACES = (
     ),
     re.compile(r"\bfile: +(?P<file>[^\s\"]{1,400}) line: +(?P<line>[0-9]+)"),
     re.compile(
-        r"(?<![\w./~+-])(?P<file>/?[\w./~+-]{1,300}\.(?:cuh?|cc|cpp|cxx|hpp|h|inl)):(?P<line>[0-9]+)\b"
+        r"(?<![\w./~+-])(?<!from )(?P<file>/?[\w./~+-]{1,300}\.(?:cuh?|cc|cpp|cxx|hpp|h|inl)):(?P<line>[0-9]+)\b"
     ),
 )
 _LIBRARY = (

@@ -10,7 +10,8 @@ import pytest
 
 from layoutcheck.catalogue import ENTRIES, answers
 from layoutcheck.catalogue.cpp_causes import told
-from layoutcheck.catalogue.cpp_types import condition, layouts
+from layoutcheck.catalogue.cpp_stack import asserted
+from layoutcheck.catalogue.cpp_types import layouts
 from layoutcheck.catalogue.cutlass_parts import cause
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
 from layoutcheck.catalogue.tables import SYMPTOMS
@@ -302,14 +303,16 @@ def test_the_condition_of_an_assertion_is_shown_with_the_arguments_that_it_names
         "!(Map::kElements % Access::kElements), ^ detected during: instantiation of class X "
         "[with Shape_=Q<32, 128>, Map_=R<P<16, 2>, 1>, Access=Array<double, 2>] at line 3"
     )
-    assert condition(text) == (
+    failure = asserted(text)
+    assert failure is not None
+    assert failure.named == (
         "the condition is !(Map::kElements % Access::kElements)",
         "Map_=R<P<16, 2>, 1>",
         "Access=Array<double, 2>",
     )
     for cut in range(len(text)):
-        condition(text[:cut])  # never raises
-    assert condition("no assertion at all") == ()
+        asserted(text[:cut])  # never raises
+    assert asserted("no assertion at all") is None
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_shapes_are_named_once() -> None:
     shape, stride = "cute::tuple<cute::C<16>, cute::C<64>>", "cute::tuple<cute::_64, cute::_1>"
     target = "cute::tuple<cute::C<16>, cute::C<32>>"
     text = (
-        f'cute/layout.hpp(1792): error: static assertion failed with "{DIVIDES}" instantiation of "auto '
+        f'cute/layout.hpp(1792): error: static assertion failed with "Differs" instantiation of "auto '
         f'cute::tile_to_shape(...) [with Shape={shape}, Stride={stride}, TrgShape={target}]" '
         f"[with B=cute::Layout<{shape}, {stride}>, Shape={target}]"
     )
