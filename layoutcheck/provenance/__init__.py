@@ -298,8 +298,8 @@ def _of_last(
 
 
 def _by_rows(kernel: WatchedKernel, text: str, budget: Budget, short: Breach) -> str:
-    """Why nothing is said of k that come twice, where their place may rest on the extent of another mode."""
-    if not short["twice"]:
+    """Why nothing is said of k that are left, where their place may rest on the extent of another mode."""
+    if not short["twice"] and not short["unread"]:
         return ""
     budget, other = Budget(min(TILES_SECONDS, budget.left())), USUAL._replace(rows=2 * EXTENT)
     try:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.provenance.judged import Breach, Names
 from layoutcheck.provenance.products import Execution
 from layoutcheck.provenance.refs import Array
@@ -110,18 +111,22 @@ def _first_row(side: Side, along: Along) -> tuple[int, int, tuple[int, ...]] | N
     return g, m, tuple(map(int, found[g, m]))
 
 
-def untaken(links: list[Link], names: Names) -> Iterator[Breach]:
+def untaken(links: list[Link], names: Names, brought: list[Array], used: list[Array]) -> Iterator[Breach]:
     """The k of both tensors of a product that no sum of these takes, and those that one takes twice instead.
 
-    Extents that only a run knows may be larger than what a kernel takes; they count only where k come twice.
+    Extents that only a run knows may be larger than what a kernel takes; they count only where k come twice,
+    or where copies have `brought` k of both that are left, and not for another product: `used` has the rows
+    and the k of all operands.
     """
-    a, b = _taken([one.a for one in links]), _taken([one.b for one in links])
-    if not np.array_equal(a, b) or a.all():
+    a, b = ([link.a for link in links], [link.b for link in links])
+    taken = _taken(a)
+    if not np.array_equal(taken, _taken(b)) or taken.all():
         return
-    left, (twice, ops, evenly) = np.flatnonzero(~a), _twice(links, a.size)
-    if twice or a.size not in names.guesses:
-        facts = {"left": (int(left[0]), int(left[-1])), "count": left.size, "of": a.size, "twice": twice,
-                 "evenly": evenly}  # fmt: skip
+    left, (twice, ops, evenly) = np.flatnonzero(~taken), _twice(links, taken.size)
+    unread = not twice and bool((_unread(a[0], brought, used) & _unread(b[0], brought, used) & ~taken).any())
+    if twice or unread or taken.size not in names.guesses:
+        facts = {"left": (int(left[0]), int(left[-1])), "count": left.size, "of": taken.size, "twice": twice,
+                 "evenly": evenly, "unread": unread}  # fmt: skip
         yield Breach("short", ops[0] if ops else links[-1].op, "", tuple(facts.items()), *ops[1:])
 
 
@@ -152,8 +157,25 @@ def _twice(links: list[Link], extent: int) -> tuple[tuple[int, ...], list[Operat
 
 def _taken(along: list[Along]) -> Array:
     """Which k of a tensor are taken."""
-    tensor, mode = along[0].tensor, along[0].mode
-    taken = np.zeros(next(one.extent for one in tensor.modes if one.place == mode), bool)
-    for one in along:
-        taken[one.values[one.there]] = True
-    return taken
+    return _marked(along[0], [one.values[one.there] for one in along])
+
+
+def _unread(along: Along, brought: list[Array], used: list[Array]) -> Array:
+    """Which k of a tensor copies have brought, while no product takes any of their elements."""
+    there, taken = (_coordinates(along, labels) for labels in (brought, used))
+    return _marked(along, there if taken else []) & ~_marked(along, taken)
+
+
+def _coordinates(along: Along, labels: list[Array]) -> list[Array]:
+    """The k of those labels that are of a tensor."""
+    every = np.concatenate([np.zeros(0, np.int64), *labels])
+    found = along.tensor.coordinates(every[every // GLOBAL_STEP == along.tensor.base // GLOBAL_STEP])
+    return [] if found is None else [found[:, along.mode]]
+
+
+def _marked(along: Along, values: list[Array]) -> Array:
+    """Which k of a tensor are among these."""
+    marked = np.zeros(next(one.extent for one in along.tensor.modes if one.place == along.mode), bool)
+    for one in values:
+        marked[one[one < marked.size]] = True
+    return marked

@@ -47,7 +47,7 @@ def judge(products: Products, names: Names, tiles: bool = False) -> Judged:
     by_op: dict[Operation, list[Execution]] = {}
     for one in products.executions:
         by_op.setdefault(one.op, []).append(one)
-    depths = Depths(names, found)
+    depths = Depths(names, found, products.replay.brought)
     for op, every in by_op.items():
         executions = summed(every)
         for letter in "AB":

@@ -37,12 +37,16 @@ class Depths:
 
     names: Names
     found: Judged
+    brought: list[Array] = field(default_factory=list)
+    used: list[Array] = field(default_factory=list)
     links: dict[tuple[Tensor, int, Tensor, int], list[Link]] = field(default_factory=dict)
     several: list[Several] = field(default_factory=list)
 
     def take(self, op: Operation, executions: list[Execution]) -> str:
         """Compare the k of A with that of B; why that cannot be done, or what is wrong, else ""."""
         sums = np.concatenate([one.names for one in executions])
+        sides = [side for one in executions for side in (one.a, one.b)]
+        self.used += [part.reshape(-1) for side in sides for part in (side.rows, side.depth)]
         a = _along([one.a for one in executions], sums, self.names)
         b = _along([one.b for one in executions], sums, self.names)
         if isinstance(a, str) or isinstance(b, str):
@@ -84,7 +88,7 @@ class Depths:
                     self._rows(link, letter, int(all_k.min()), int(all_k.max()))
             if len(self.found.breaches) == before:
                 self._apart(links)
-            self.found.short += untaken(links, self.names)
+            self.found.short += untaken(links, self.names, self.brought, self.used)
 
     def _across(self) -> None:
         """Tell operands whose rows run along what other instructions of the same sum have as k."""

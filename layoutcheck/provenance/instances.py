@@ -14,7 +14,7 @@ from layoutcheck.dsl.lowered.arguments import Unequal, dynamic_layout
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.recorder import MOST_TILES
 from layoutcheck.order.trips import on_grid
-from layoutcheck.sources.mlir import Operation, Value, without_locations
+from layoutcheck.sources.mlir import Operation, each_once, without_locations
 
 EXTENT = 256  # of every dynamic mode
 _MORE = 128 - 8  # a whole tile but for 16 bytes: a masked tile then has some of all its columns left
@@ -109,14 +109,10 @@ def unequal(kernel: WatchedKernel, text: str) -> Iterator[Instance]:
 
 def by_block(product: Operation) -> bool:
     """Whether the block's index decides how often, or from where on, a loop around a product turns."""
-    bounds = (one for around in product.around() if around.name == "scf.for" for one in around.operands[:2])
-    return any(_of_block(one, set()) for one in bounds)
-
-
-def _of_block(value: Value, seen: set[Value]) -> bool:
-    """Whether a number is made of the block's index."""
-    made = value.definition
-    if made is None or value in seen:
-        return False
-    seen.add(value)
-    return "ctaid" in made.name or any(_of_block(operand, seen) for operand in made.operands)
+    queue = [one for around in product.around() if around.name == "scf.for" for one in around.operands[:2]]
+    for value in each_once(queue):
+        made = value.definition
+        if made is not None and "ctaid" in made.name:
+            return True
+        queue += [] if made is None else made.operands
+    return False

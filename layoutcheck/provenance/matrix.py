@@ -103,7 +103,7 @@ def tcgen05(on: Tracker, op: Operation) -> Step:
 
     def run() -> None:
         lost = (
-            on.unknown_why(*slots)
+            on.unknown_source(*slots)
             if plain
             else "a sparse tcgen05.mma, or block scales and A in tensor memory"
         )
@@ -166,7 +166,7 @@ def wgmma(on: Tracker, op: Operation) -> Step:
         result = on.accumulated(c, kind, keeps)
         values[out], machine.provenance[out] = Refs(result), on.unsaid
         a = tuple(refs_of(values[slot], 4) for slot in registers)
-        descriptors, why = tuple(number(values[slot]) for slot in wide), on.unknown_why(*wide, *scale)
+        descriptors, why = tuple(number(values[slot]) for slot in wide), on.unknown_source(*wide, *scale)
         on.note("wgmma", op, refs=(*a, result), facts=facts, numbers=descriptors, lost=why)
 
     return run

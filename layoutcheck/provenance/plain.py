@@ -1,5 +1,6 @@
-"""Whether k that a sum takes twice are a fault: what it adds up must be the plain elements of A and B.
+"""Whether k that no sum takes are a fault, where others come twice or copies have brought these.
 
+Of k that come twice, what a sum adds up must be the plain elements of A and B.
 Elements that are scaled may be weighted, as by 0 where a tile is taken only to have one. Which k are taken
 must not rest on an integer that a run gives, nor on an extent of rows: with others none may come twice. Sums
 that take all of their k equally often may be divided by that number before they are stored.
@@ -19,9 +20,9 @@ from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.tracker import FLOAT
 from layoutcheck.sources.mlir import Operation
 
-_TWICE = "sums that take some k of A and B twice, and others never"
-GIVEN = f"{_TWICE}, where an integer or an extent that a run gives says which: if that is meant"
-WEIGHED = f"{_TWICE}, where elements or sums are computed with: if that is meant"
+_LEFT = "sums that never take some k of A and B"
+GIVEN = f"{_LEFT}, where an integer or an extent that a run gives says which: if that is meant"
+WEIGHED = f"{_LEFT}, and others twice, where elements or sums are computed with: if that is meant"
 _PLAIN = CARRIERS | SOURCES | {
     "arith.constant", "arith.extf", "arith.truncf", "vector.broadcast", "vector.splat", *TENSOR_MEMORY
 }  # fmt: skip
@@ -29,13 +30,13 @@ _PTX = re.compile(r"\b(?!cvt\b)[a-z]+[0-9]?\.(?:[\w.]*\.)?(?:b?f16|f32)")
 
 
 def unproven(breach: Breach, kernel: Operation, products: Products) -> str:
-    """Why nothing is said of k that come twice; "" where that is wrong, or where none does."""
-    if not breach["twice"]:
+    """Why nothing is said of k that are left; "" where that is wrong, or no more than a note."""
+    if not breach["twice"] and not breach["unread"]:
         return ""
     blocks = products.replay.blocks
     if any(what[1] == OTHERS for one in blocks for what in one.watched.reasons.read(one.rests)):
         return GIVEN
-    return WEIGHED if _computes(kernel, bool(breach["evenly"])) else ""
+    return WEIGHED if breach["twice"] and _computes(kernel, bool(breach["evenly"])) else ""
 
 
 def _computes(kernel: Operation, results: bool) -> bool:

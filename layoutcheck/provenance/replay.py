@@ -60,6 +60,7 @@ class Replay:
     lost: dict[str, int] = field(default_factory=dict)
     mixed: bool = False  # whether what is made of several elements of products was stored
     bare: list[Stored] = field(default_factory=list)  # bytes beside results that nothing wrote, as stored
+    brought: list[Array] = field(default_factory=list)  # labels of every 16th byte written to shared memory
     left: list[NDArray[np.bool_]] = field(init=False)  # the elements of products that were stored
     _written: list[NDArray[np.bool_]] = field(init=False)  # whether anything wrote each shared byte
     writers: list[Array] = field(init=False)  # the number of the operation that wrote each shared byte
@@ -178,6 +179,7 @@ class Replay:
         inside = bytes_ < _SPAN
         self.shared[where][bytes_[inside]] = labels[inside]
         self._written[where][bytes_[inside]] = True
+        self.brought.append(labels.reshape(-1)[::16].copy())
         self._leave(where, labels)
         if self.moves is not None:
             self.writers[where][bytes_[inside]] = self._number

@@ -57,29 +57,23 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
         return KernelFinding(rule.code, rule.severity, title, message, _different(places), evidence)
     if breach.kind in ("bare", "lanes"):
         return _of_tensor_memory(breach, facts, module)
-    places = [_place(module, breach.op, "the product")]
+    thread = facts.get("thread", 0)
     if breach.kind == "scrambled":
         facts["where"], thread = _where(breach)
-        places[0] = _place(module, breach.op, "the product", thread)
-        rule, (title, message) = lc602.rule, lc602.tell(breach.letter, facts)
-    elif breach.kind == "tensor":
-        rule, (title, message) = lc608.rule, lc608.tell(breach.letter, facts)
-    elif breach.kind == "unset":
-        places[0] = _place(module, breach.op, "the product", facts["thread"])
-        rule, (title, message) = lc609.rule, lc609.tell(breach.letter, instruction_of(breach.op))
-    elif breach.kind == "dropped":
-        rule, (title, message) = lc612.rule, lc612.tell(facts, instruction_of(breach.op))
-    elif breach.kind == "short":
-        rule, (title, message) = lc613.rule, lc613.tell(facts)
-    elif breach.kind == "depth":
-        rule, (title, message) = lc603.rule, lc603.tell(facts)
-    else:
-        assert breach.store is not None
+    places = [_place(module, breach.op, "the product", thread)]
+    if breach.kind == "place" and breach.store is not None:
         places.append(_place(module, breach.store, "the store of its result"))
-        rule, (title, message) = lc604.rule, lc604.tell(breach.letter, facts)
+    of_letter, product = (breach.letter, facts), instruction_of(breach.op)
+    ways: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "scrambled": (lc602, of_letter), "tensor": (lc608, of_letter), "place": (lc604, of_letter),
+        "unset": (lc609, (breach.letter, product)), "dropped": (lc612, (facts, product)),
+        "short": (lc613, (facts,)), "depth": (lc603, (facts,)),
+    }  # fmt: skip
+    page, given = ways[breach.kind]
+    rule, (title, message) = page.rule, page.tell(*given)
     evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, "operand": breach.letter}
     evidence |= {key: list(value) if isinstance(value, tuple) else value for key, value in facts.items()}
-    severity = rule.severity if facts.get("twice", True) else "note"
+    severity = rule.severity if facts.get("twice", True) or facts["unread"] else "note"
     return KernelFinding(rule.code, severity, title, message, tuple(places), evidence)
 
 

@@ -162,7 +162,7 @@ def _twice(op: Operation, first: Stores, second: Stores, names: Names) -> Breach
             mode = int(np.flatnonzero(here[i] != there[i])[0])
             every = np.concatenate([first.at[ours], second.at[theirs]])
             modes = _mode(names, every, mode), _mode_of(here[:, mode], first, ours, names)
-            facts = (("at", _numbers(here[i])), ("again", _numbers(there[i])), ("modes", modes))
+            facts = (("at", tuple(map(int, here[i]))), ("again", tuple(map(int, there[i]))), ("modes", modes))
             return Breach("place", op, "", facts, store)
     return None
 
@@ -209,7 +209,10 @@ def _over(op: Operation, first: Stores, second: Stores, every: list[Products], n
         for i in np.flatnonzero(both[: ours.size] != both[ours.size :])[:1].tolist():
             places = target.coordinates(first.at[ours[i : i + 1]])
             if places is not None:
-                facts = (("at", _numbers(places[0])), ("over", (int(both[i]), int(both[ours.size + i]))))
+                facts = (
+                    ("at", tuple(map(int, places[0]))),
+                    ("over", (int(both[i]), int(both[ours.size + i]))),
+                )
                 return Breach("place", op, letter, facts, first.ops[int(first.which[ours[i]])])
     return None
 
@@ -220,7 +223,3 @@ def _coordinates(names: Names, one: Array, other: Array) -> tuple[Array, Array] 
     found = [] if tensor is None else [tensor.coordinates(x) for x in (one, other)]
     first, second = found or (None, None)
     return None if first is None or second is None else (first, second)
-
-
-def _numbers(coordinates: Array) -> tuple[int, ...]:
-    return tuple(int(c) for c in coordinates)

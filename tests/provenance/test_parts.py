@@ -408,11 +408,11 @@ def _sides(shift_a: int = 0, shift_b: int = 0) -> tuple[Side, Side]:
     return made[0], made[1]
 
 
-def _judged(*executions: Execution) -> Judged:
+def _judged(*executions: Execution, brought: Any = (), guesses: frozenset[int] = frozenset()) -> Judged:
     known = {n: [Tensor(object_at(n), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)] for n in (1, 2)}
     known |= {n: [Tensor(object_at(n), 2, (Mode(0, 2, 4096),), 1)] for n in (3, 4)}
     found = Judged()
-    depths = Depths(Names(known), found)
+    depths = Depths(Names(known, guesses), found, list(brought))
     for one in executions:
         if not depths.take(one.op, [one]):
             found.followed[one.op] = None
@@ -428,6 +428,32 @@ def test_one_distance_of_k_is_right_and_two_are_not() -> None:
     )  # fmt: skip
     other_sum = _execution(*_sides(4, 4), first=50)
     assert not _judged(_execution(*_sides(0, 4)), other_sum).breaches
+
+
+def test_k_that_copies_bring_and_no_product_takes_are_left() -> None:
+    """Of 64 k, an extent that a run gives, a sum takes 0 to 3, and copies bring 0 to 7 of A, of B or both."""
+    one, tiles = _execution(*_sides()), [_tile(depth=8, start=object_at(n)) for n in (1, 2)]
+
+    def left(*more: Execution, brought: Any) -> list[Any]:
+        labels = [tile.reshape(-1) for tile in brought]
+        short = _judged(one, *more, brought=labels, guesses=frozenset((64,))).short
+        return [(breach["left"], breach["count"], breach["unread"]) for breach in short]
+
+    assert left(brought=tiles) == [((4, 63), 60, True)]
+    assert not left(brought=tiles[:1]) and not left(brought=tiles[1:]) and not left(brought=_sides_of(one))
+    # a state that the last chunk need not bring up to date: its elements are rows of another product
+    rows = side(_tile(start=object_at(1) + 2 * 4).transpose(0, 2, 1), nothing)
+    assert not left(_execution(rows, side(_tile(pitch=8, start=object_at(3)), nothing), 50), brought=tiles)
+    beyond = [
+        np.concatenate([tile.reshape(-1), [object_at(n) + 64 * 128]]) for n, tile in enumerate(tiles, 1)
+    ]
+    assert not left(brought=beyond)  # where addresses leave the tensor nothing is known
+    static = _judged(one).short
+    assert [(breach["left"], breach["unread"]) for breach in static] == [((4, 63), False)]
+
+
+def _sides_of(one: Execution) -> list[Any]:
+    return [one.a.labels, one.b.labels]
 
 
 def test_every_second_k_is_no_other_order() -> None:

@@ -16,14 +16,17 @@ pytest.importorskip("cutlass", reason="kernels are traced through the installed 
 PRODUCTS, COPIES = "tests.provenance.users", "tests.dsl.lowered.users"
 SHORT = "LC613"
 # of `warps`: whether it is wrong, which k are left, which come twice
-K_LEFT = {16: ("note", [96, 127], []), 20: ("wrong", [16, 127], [0, 111])}
+K_LEFT = {
+    16: ("note", [96, 127], []), 20: ("wrong", [16, 127], [0, 111]), 24: ("wrong", [96, 127], []),
+    25: ("wrong", [224, 255], []),
+}  # fmt: skip
 # kernel, architecture, variants, what is told of each
 FEW = (
     (
         "warps",
         "sm_80",
-        "6 16 18 20 22 23",
-        (("LC612",), (SHORT,), (), (SHORT,), (), ()),
+        "6 16 18 20 22 23 24 25 26 28",
+        (("LC612",), (SHORT,), (), (SHORT,), (), (), (SHORT,), (SHORT,), (), ()),
     ),
     ("groups", "sm_90a", "0 4 8", ((), ("LC612",), ("LC604",))),
     ("blocks", "sm_100a", "6 7", (("LC610",), ("LC250",))),

@@ -32,7 +32,8 @@ N = 128  # threads of warps that compute
 TOLD = {
     "warps": ("LC604", "LC100 LC257", "LC602", "LC603", "LC609", "LC612", "LC604", "LC604", "LC604",
               "LC604", "LC501 LC603", "LC604", "LC603", "LC602", "LC604", "note LC613", "LC604", "right",
-              "right", "LC613", "LC613", "right", "not checked"),
+              "right", "LC613", "LC613", "right", "not checked", "LC613", "LC613", "not checked", "",
+              "right"),
     "groups": ("LC604", "LC603", "LC612", "LC612", "LC609", "LC501 LC502 LC603", "LC604", "LC604",
                "LC507", "not checked", "LC603", "LC604", "note LC203", "refused", "LC234 LC237 LC603",
                "LC603", "LC604", "right"),
@@ -67,8 +68,9 @@ def swizzled(rows, columns, bits=2):
 
 @cute.kernel
 def warps(
-    a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, mma: cute.TiledMma, other: cute.TiledMma, how: Constexpr
-):
+    a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, mma: cute.TiledMma, other: cute.TiledMma,
+    turns: Int32, how: Constexpr,
+):  # fmt: skip
     """C = A B^T by cp.async, ldmatrix and mma.sync, two stages. 1 fragments of A from B's tile and the
     other way; 2 ldmatrix of B transposes; 3 B's tile read without its swizzle; 4 B's k-block is the next;
     5 accumulators not zeroed; 6 zeroed in each k-tile; 7 C at exchanged coordinates; 8 C's tile of block
@@ -77,7 +79,10 @@ def warps(
     other MMA; 16 the last k-tile is left out; 17 A's slice of the lane; 18 each k-tile begins with what the
     warp thinks of the one before (right); 19 zeroed in each k-tile, behind a printf (right); 20 k-block 0 in
     the place of all; 21 the ring brings each k-tile again, of dynamic extents; 22 these, the next k-block
-    first (right); 23 an extent of A's rows says which k-tile is loaded: right where it is 64"""
+    first (right); 23 an extent of A's rows says which k-tile is loaded: right where it is 64; 24 the last
+    turn is left out, its tile is loaded; 25 the same of dynamic extents; 26 an integer says how many turns
+    there are: right where it is that of the k-tiles; 27 the last turn is left out, and its tile of A alone is
+    loaded; 28 the last turn has a loop of its own (right)"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     K, S = 32, 2
     al = SmemAllocator()
@@ -129,7 +134,10 @@ def warps(
     cute.copy(fill, fa[None, None, None, 0], ta[None, None, None, 0])
     cute.copy(fill, fb[None, None, None, 1 if const_expr(how == 13) else 0], tb[None, None, None, 0])
     arch.cp_async_commit_group()
-    for k in cutlass.range(tiles, unroll=1):
+    last = (
+        turns // 64 if const_expr(how == 26) else tiles - 1 if const_expr(how in (24, 25, 27, 28)) else tiles
+    )
+    for k in cutlass.range(last, unroll=1):
         nxt = k + 1
         if nxt < tiles:
             ka = k if const_expr(how == 21) else nxt
@@ -137,7 +145,8 @@ def warps(
                 ka = nxt // (a.shape[0] // 64)
             kb = (nxt + 1) % tiles if const_expr(how == 13) else ka
             cute.copy(fill, fa[None, None, None, ka], ta[None, None, None, nxt % S])
-            cute.copy(fill, fb[None, None, None, kb], tb[None, None, None, nxt % S])
+            if const_expr(how != 27) or nxt < last:
+                cute.copy(fill, fb[None, None, None, kb], tb[None, None, None, nxt % S])
         arch.cp_async_commit_group()
         arch.cp_async_wait_group(1)
         arch.sync_threads()
@@ -157,18 +166,24 @@ def warps(
             j = (i + 1) % blocks if const_expr(how == 4) else i
             cute.gemm(mma, total, ra[None, None, i], rb[None, None, j], total)
         arch.sync_threads()
+    if const_expr(how == 28):
+        arch.cp_async_wait_group(0)
+        arch.sync_threads()
+        cute.copy(copy_a, la[None, None, None, last % S], ma)
+        cute.copy(copy_b, lb[None, None, None, last % S], mb)
+        cute.gemm(mma, total, ra, rb, total)
     for i in cutlass.range_constexpr(cute.size(total)):
         out[i] = total[i].to(BFloat16)
 
 
 @cute.jit
-def run_warps(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
+def run_warps(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, turns: Int32, how: Constexpr):
     op = warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, 16))
     mma = cute.make_tiled_mma(op, (2, 2, 1), permutation_mnk=(32, 32, 16))
     rows = cute.make_layout((8, 2, 2), stride=(1, 16, 8))
     other = cute.make_tiled_mma(op, (2, 2, 1), permutation_mnk=(32, rows, 16))
     grid = (a.shape[0] // 64, b.shape[0] // 64, 1)
-    warps(a, b, c, mma, other, how).launch(grid=grid, block=(N, 1, 1))
+    warps(a, b, c, mma, other, turns, how).launch(grid=grid, block=(N, 1, 1))
 
 
 @cute.kernel
@@ -572,8 +587,10 @@ def tensor(kind, rows, columns):
 
 def build(name, how):
     if name == "warps":
-        m, n, k = (cute.sym_int(divisibility=64) for _ in "mnk") if how > 20 else (128, 192, 128)
-        cute.compile(run_warps, *(tensor(BFloat16, *one) for one in ((m, k), (n, k), (m, n))), how)
+        m, n, k = (
+            (cute.sym_int(divisibility=64) for _ in "mnk") if 20 < how < 24 or how > 24 else (128, 192, 128)
+        )
+        cute.compile(run_warps, *(tensor(BFloat16, *one) for one in ((m, k), (n, k), (m, n))), Int32(4), how)
     elif name == "groups":
         cute.compile(
             run_groups,

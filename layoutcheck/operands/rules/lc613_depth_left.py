@@ -16,10 +16,15 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
             f"sum of the first or of the last block takes {facts['count']} of them, from {first} to {last}. A k-block, "
             f"a stage or a tile comes again in the place of another one."
         )
-    return "no sum takes some k of A and B", (
+    left = (
         f"A and B both have {facts['of']} k. No sum of the first or of the last block takes {facts['count']} of "
-        f"them, from {first} to {last}. If all k are meant, C lacks their products."
+        f"them, from {first} to {last}."
     )
+    if facts["unread"]:
+        return "k of A and B are copied to shared memory, and no sum takes them", (
+            f"{left} Copies bring some of these to shared memory, of A and of B: C lacks their products."
+        )
+    return "no sum takes some k of A and B", f"{left} If all k are meant, C lacks their products."
 
 
 rule = Page(*heading(__doc__, "wrong"))
