@@ -1,12 +1,13 @@
 """The line of the installed DSL at which a call fails without a message of the DSL, and which parameters it is of.
 
-Python says there only what it cannot do with which types: 'int' object is not subscriptable. The frames below the user's own line
-lead from that line to the call: names are followed through assignments to parameters, and these to what the frame above gives.
+Python says there only what it cannot do with which types: 'int' object is not subscriptable. The names of that line are followed
+through assignments to the parameters of its function, which the user's own line calls where no other frame stands between.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from typing import NamedTuple
 
@@ -33,44 +34,26 @@ class Failing(NamedTuple):
 def find(text: str) -> Failing | None:
     """The line that fails below the user's own; None where the innermost frame is none of the DSL's."""
     frames = list(quoted.FRAME.finditer(text))
-    own = max((at for at, one in enumerate(frames) if origin.is_own(one["file"])), default=len(frames))
-    below = [
-        _Frame(*quoted.line_of(one), int(one["line"]), *_files(one["file"])) for one in frames[own + 1 :]
-    ]
-    if not below or not all(one.file for one in below) or _NO_STEP.match(below[-1].code):
+    below = list(itertools.takewhile(lambda one: not origin.is_own(one["file"]), reversed(frames)))
+    inside = [origin.OF_DSL.search(one["file"]) for one in below]
+    if not inside or len(below) == len(frames) or not all(inside):
+        return None
+    file, line, (code, marked) = inside[0][1], int(below[0]["line"]), quoted.line_of(below[0])  # type: ignore[index]
+    if _NO_STEP.match(code):
         return None  # what only passes on a call tells nothing of it
-    last = below[-1]
-    names, function = _names(quoted.alone(last.marked or last.code)), ""
-    for at, frame in reversed(list(enumerate(below))):
-        found = _around(frame)
-        if found is None:
-            break
-        function, node = found
-        names = _parameters(node, frame.line, names)
-        names = _passed(below[at - 1].code, node, names) if at else names
-    return Failing(last.marked or last.code, f"{last.file}:{last.line}", frozenset(names), function)
+    names, function = _names(quoted.alone(marked or code)), ""
+    if found := _around(file, line, code):
+        names, function = _parameters(found[1], line, names), found[0] if len(below) == 1 else ""
+    return Failing(marked or code, f"{file}:{line}", frozenset(names), function)
 
 
-class _Frame(NamedTuple):
-    code: str
-    marked: str
-    line: int
-    file: str = ""
-
-
-def _files(file: str) -> list[str]:
-    """The path of a file of the DSL as every version has it; none of another's."""
-    return origin.OF_DSL.findall(file)[:1]
-
-
-def _around(frame: _Frame) -> tuple[str, ast.FunctionDef] | None:
-    """(what a program calls, the function) around a frame's line in the installed DSL; None where that line differs.
+def _around(name: str, line: int, code: str) -> tuple[str, ast.FunctionDef] | None:
+    """(what a program calls, the function) around this line of a file of the installed DSL; None where that line differs.
 
     A constructor is called by its class's name, and what begins with "_" by none: "".
     """
-    line = frame.line
-    read = next((one for one in installed.files() if installed.short(one[0]) == frame.file), None)
-    if read is None or frame.code not in "".join(read[1].split("\n")[line - 1 : line]):
+    read = next((one for one in installed.files() if installed.short(one[0]) == name), None)
+    if read is None or code not in "".join(read[1].split("\n")[line - 1 : line]):
         return None
     kinds = ast.FunctionDef | ast.ClassDef
     inside = [
@@ -101,15 +84,3 @@ def _parameters(function: ast.FunctionDef, line: int, names: set[str]) -> set[st
             reached |= {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
     of = function.args
     return reached & {one.arg for one in (*of.posonlyargs, *of.args, *of.kwonlyargs)} - {"self", "cls"}
-
-
-def _passed(code: str, function: ast.FunctionDef, names: set[str]) -> set[str]:
-    """The names that a line gives a function for these parameters."""
-    read = quoted.alone(code)
-    every = [one for one in ast.walk(read[0]) if isinstance(one, ast.Call)] if read else []
-    call = next((one for one in every if quoted.last(one.func) == function.name), None)
-    made = next(installed.signatures_in(ast.Module([function], []), function.name), None)
-    given = quoted.fitted(call, made).given if call and made else {}
-    return {
-        one.id for name in names & set(given) for one in ast.walk(given[name]) if isinstance(one, ast.Name)
-    }
