@@ -258,14 +258,12 @@ def _unprinted(dsl: Any) -> Iterator[None]:
         finally:
             dsl.gpu_module = module
 
-    if "_enter_gpu_module" in vars(dsl) or logging.getLogger(dsl.name).isEnabledFor(logging.INFO):
-        yield
-        return
-    dsl._enter_gpu_module = enter_unprinted
+    if not logging.getLogger(dsl.name).isEnabledFor(logging.INFO):
+        dsl._enter_gpu_module = enter_unprinted
     try:
         yield
     finally:
-        del dsl._enter_gpu_module
+        vars(dsl).pop("_enter_gpu_module", None)
 
 
 def _tell_unbuilt(error: Exception, record: Record) -> None:
