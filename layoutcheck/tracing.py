@@ -50,7 +50,6 @@ from layoutcheck.reports.advice import Advice, Advised
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
 from layoutcheck.settings import find as find_settings
 from layoutcheck.settings import order_seconds, wants_lowered, wants_order
-from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import Distinct, OrderReport, Trace, distinct
 from layoutcheck.sources.traced_module import TracedModule
 from layoutcheck.synthesis.optimum import Optimum, examined, fills_shared
@@ -191,7 +190,7 @@ def banks(script: Script) -> tuple[Trace, list[LineCost], list[str]]:
     problems: list[str] = []
 
     def count(module: TracedModule, text: str, problem: str) -> None:
-        lowered = Lowered(problem=problem) if problem else read(text, without_locations(module.text))
+        lowered = Lowered(problem=problem) if problem else read(text, module.text)
         if lowered.problem:
             problems.append(f"{module.kernel}: not counted: {lowered.problem}")
         else:

@@ -43,7 +43,7 @@ from layoutcheck.order.runs import Run, left_over, runs
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.tensor_memory import tensor_memory
 from layoutcheck.order.trips import left_out, trips
-from layoutcheck.sources.mlir import Operation, without_locations
+from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
@@ -61,7 +61,7 @@ def check_module(module: TracedModule, lowered: str, problem: str, seconds: floa
     if problem:
         return OrderReport(module.kernel, module.arch, problem=problem)
     try:
-        types = argument_types(_bare(module.text))
+        types = argument_types(module.text)
         watched = kernels(lowered, types)
         calls = numbers_of(module.calls, types, [kernel.name for kernel in watched])
         alone = len(watched) == 1
@@ -277,13 +277,6 @@ def _unreached(kernel: WatchedKernel, met: Collection[Operation | None]) -> Iter
     if 2 * left > len(within):
         many = f"{left:,} of {len(within):,} accesses and synchronisations within a block"
         yield f"{many}: no run that was followed comes to them"
-
-
-def _bare(text: str) -> str:
-    try:
-        return without_locations(text)
-    except InputError:
-        return text
 
 
 def _once(sentences: Iterable[str]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from layoutcheck.machine.canonical.footprint import UNIT, operand
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.order.overlap import in_part
 from layoutcheck.order.watched import Event, Watched, lanes_of
-from layoutcheck.sources.mlir import integer, without_locations
+from layoutcheck.sources.mlir import integer
 from layoutcheck.sources.traced import Frame
 from layoutcheck.sources.traced_module import TracedModule
 
@@ -111,7 +111,7 @@ def memory_maps(module: TracedModule, lowered: str, problem: str) -> list[Memory
     if problem:
         return [MemoryMap(module.kernel, module.arch, problem=problem)]
     try:
-        found = kernels(lowered, argument_types(without_locations(module.text)))
+        found = kernels(lowered, argument_types(module.text))
         return [_mapped(kernel, module) for kernel in found]
     except InputError as error:
         return [MemoryMap(module.kernel, module.arch, problem=error.message)]

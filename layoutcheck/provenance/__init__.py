@@ -40,7 +40,7 @@ from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.tell import meant, told, told_beyond, told_sums, told_unset
 from layoutcheck.provenance.tiles import Mode, no_more, place_tiles
 from layoutcheck.provenance.unset import Unset, odd_sums, unset_values
-from layoutcheck.sources.mlir import Operation, without_locations
+from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import Frame, KernelFinding, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
 
@@ -65,7 +65,7 @@ def check_products(
 def _of_numbers(module: TracedModule, lowered: str, seconds: float) -> tuple[list[KernelFinding], list[str]]:
     """What nothing has written, and sums that count fills; and what is not known of them."""
     try:
-        types = argument_types(without_locations(module.text))
+        types = argument_types(module.text)
         every = [op for op in parse_once(lowered).walk() if op.name in KERNELS and op.regions]
         calls = numbers_of(module.calls, types, [name_of(op) for op in every])
         grids = [Grid(op, types) for op in every]
@@ -312,7 +312,7 @@ def _by_rows(kernel: WatchedKernel, text: str, budget: Budget, short: Breach) ->
 def _no_more(kernel: WatchedKernel, module: TracedModule, breach: Breach) -> bool:
     """Whether C is known to have no tiles for copies of a result that two blocks store."""
     one, other = cast("tuple[Mode | None, Mode | None]", breach["modes"])
-    types = argument_types(without_locations(module.text))
+    types = argument_types(module.text)
     calls = numbers_of(module.calls, types, [kernel.name])
     return bool(one and other and no_more(kernel, calls, one, other))
 

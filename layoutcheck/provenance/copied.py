@@ -20,7 +20,6 @@ from layoutcheck.provenance.judged import Breach, Names
 from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.tell import told
-from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import KernelFinding
 from layoutcheck.sources.traced_module import TracedModule
 
@@ -103,4 +102,4 @@ def blocks_of(kernel: WatchedKernel) -> int:
 
 def kernels_of(module: TracedModule, lowered: str) -> list[WatchedKernel]:
     """The kernels of a lowered module. Raises InputError."""
-    return kernels(lowered, argument_types(without_locations(module.text)))
+    return kernels(lowered, argument_types(module.text))

@@ -39,7 +39,7 @@ from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.tensors import tensors
-from layoutcheck.sources.mlir import Operation, without_locations
+from layoutcheck.sources.mlir import Operation
 
 
 def examine(
@@ -126,7 +126,7 @@ def names_of(
 @lru_cache(maxsize=1)  # of one module after the other
 def _rests(text: str) -> bool:
     """Whether extents may rest on what only a run knows: dynamic ones, or integers that are given."""
-    every = argument_types(without_locations(text)).values()
+    every = argument_types(text).values()
     return any(
         "?" in kind or kind.startswith(("i", "!llvm", "!cute.int")) for kinds in every for kind in kinds
     )

@@ -14,7 +14,7 @@ from layoutcheck.dsl.lowered.arguments import Unequal, dynamic_layout
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.recorder import MOST_TILES
 from layoutcheck.order.trips import on_grid
-from layoutcheck.sources.mlir import Operation, each_once, without_locations
+from layoutcheck.sources.mlir import Operation, each_once
 
 EXTENT = 256  # of every dynamic mode
 _MORE = 128 - 8  # a whole tile but for 16 bytes: a masked tile then has some of all its columns left
@@ -101,7 +101,7 @@ OTHERS = (Instance(2 * EXTENT), Instance(4 * EXTENT, 0.75), Instance(4 * EXTENT)
 
 def unequal(kernel: WatchedKernel, text: str) -> Iterator[Instance]:
     """Instances in which one tensor of the host of the traced module `text` has extents of its own."""
-    types = argument_types(without_locations(text))
+    types = argument_types(text)
     hosts = [kinds for name, kinds in types.items() if name != kernel.name]
     dynamic = {i for kinds in hosts for i, one in enumerate(kinds) if dynamic_layout(one) is not None}
     yield from (Instance(4 * EXTENT, argument=i) for i in sorted(dynamic)[:_MOST_UNEQUAL])

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import Any
 
 from layoutcheck.brackets import closing, split
@@ -32,7 +33,6 @@ __all__ = ["Kernel", "Launch", "Lowered", "LoweredOp", "read"]
 
 _FUNCTION = re.compile(r'^\s*"(?:cuda\.kernel|func\.func|gpu\.func)"\(', re.MULTILINE)
 _NAME = re.compile(r'sym_name = "([^"]*)"')
-# Another version's operations may have other shapes than those of the modelled one.
 SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 _TYPES = "function_type = ("
 
@@ -87,7 +87,7 @@ def of_answer(answer: dict[str, Any], text: str) -> Lowered:
     refused = tuple(answer.get("refused", ()))
     if "lowered" not in answer:
         return Lowered(problem=answer["problem"], refused=refused)
-    return read(answer["lowered"], without_locations(text), refused)
+    return read(answer["lowered"], text, refused)
 
 
 def read(lowered: str, traced: str = "", refused: tuple[str, ...] = ()) -> Lowered:
@@ -119,6 +119,7 @@ def unreadable(error: Exception) -> str:
     return f"the lowered module is not as expected: {type(error).__name__}: {error}"
 
 
+@lru_cache(maxsize=2)  # many checks in a row look at one module
 def argument_types(traced: str) -> dict[str, list[str]]:
     """The types of the arguments of every function in a traced module, by its name."""
     found: dict[str, list[str]] = {}

@@ -36,7 +36,6 @@ from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.machine.banks import LOAD, MATRIX, OFF, STORE
 from layoutcheck.machine.cp_async import bypasses, cached
 from layoutcheck.machine.sectors import sectors
-from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import Frame
 from layoutcheck.sources.traced_module import TracedModule
 
@@ -96,7 +95,7 @@ def kernel_lines(
 
     `extent` is the number for all dynamic extents. Raises InputError for an unknown architecture.
     """
-    lowered = Lowered(problem=problem) if problem else read(text, without_locations(module.text))
+    lowered = Lowered(problem=problem) if problem else read(text, module.text)
     if lowered.problem:
         yield KernelLines(module.kernel, module.arch, problem=lowered.problem)
     for kernel in lowered.kernels:
