@@ -21,13 +21,11 @@ from layoutcheck.dsl.session import Session
 from tests.environment import ROOT
 
 # Time limits for one example must not depend on how busy the machine is.
-settings.register_profile(
-    "layoutcheck", deadline=None, max_examples=25, derandomize=bool(os.environ.get("CI"))
-)
+settings.register_profile("layoutcheck", deadline=None, max_examples=25, derandomize=bool(os.getenv("CI")))
 settings.load_profile("layoutcheck")
 
 
-# As the command does: a collection looks through all that the tests before have left, and finds little.
+# Seldom: a collection looks through all that the tests before have left, and finds little.
 # What is made before the tests begin stays to the end.
 gc.set_threshold(200_000)
 gc.disable()

@@ -69,8 +69,7 @@ def test_every_name_of_a_module_is_used() -> None:
     words, defined = Counter[str](), set[str]()
     for folder in ("layoutcheck", "tests", "docs", "benchmarks", "kernels"):
         for file in (ROOT / folder).rglob("*.py"):
-            text = file.read_text(encoding="utf-8")
-            words.update(re.findall(r"\w+", text))
+            words.update(re.findall(r"\w+", text := file.read_text(encoding="utf-8")))
             if folder == "layoutcheck":
                 defined.update(re.findall(r"\n\n\n(?:def|class) (\w+)", text))
     assert len(defined) > 1000

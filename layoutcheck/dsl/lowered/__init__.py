@@ -84,10 +84,9 @@ def passes(text: str, timeout: float | None, session: Session) -> dict[str, Any]
 
 def of_answer(answer: dict[str, Any], text: str) -> Lowered:
     """An answer of `passes` on the module `text`, evaluated."""
-    refused = tuple(answer.get("refused", ()))
     if "lowered" not in answer:
-        return Lowered(problem=answer["problem"], refused=refused)
-    return read(answer["lowered"], text, refused)
+        return Lowered(problem=answer["problem"], refused=tuple(answer.get("refused", ())))
+    return read(answer["lowered"], text, tuple(answer.get("refused", ())))
 
 
 def read(lowered: str, traced: str = "", refused: tuple[str, ...] = ()) -> Lowered:

@@ -18,7 +18,6 @@ pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not 
 
 # Tiles of 16 x 128 of (m, n) f32, four elements a vector, with a predicate for the first of each, or without.
 TAILS = """
-import sys
 import cutlass
 from cutlass import cute
 from cutlass._mlir.dialects.gpu import GPUModuleOp
