@@ -31,12 +31,13 @@ from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import BULK_COPY, Data, Number, Recorded
 from layoutcheck.dsl.lowered.removed import Left
 from layoutcheck.dsl.lowered.types import GENERIC, GLOBAL, Type, parse_type
-from layoutcheck.dsl.lowered.values import Value, number
+from layoutcheck.dsl.lowered.values import Value, number, unsigned, wrap
 from layoutcheck.sources.mlir import Operation, integer, integers
 from layoutcheck.sources.mlir import Value as SsaValue
 
 _CACHE = re.compile(r"load_cache_modifier (\w+)")
 _WORD = re.compile(r"<(?:\w+\s+)?(\w+)>")
+_PACKED = (1, 2, 4)  # bits of elements of which a byte holds several
 
 
 class Memory:
@@ -138,6 +139,9 @@ class Memory:
         if kind.kind in ("array", "struct"):
             count = kind.count or len(kind.parts)
             found = [self._from_registers(address + kind.offset(i), kind.part(i)) for i in range(count)]
+        elif kind.kind == "vector" and (width := kind.element_bits) in _PACKED:
+            held = [(at, *load(address + at // 8, 1)) for at in range(0, kind.bits, width)]
+            found = [(wrap(number(value) >> at % 8, width), more, known) for at, value, more, known in held]
         elif kind.kind != "vector" or kind.bits % (8 * kind.count):
             return load(address, kind.size_bytes)
         else:
@@ -377,10 +381,16 @@ def _data(value: Value, size: int) -> tuple[tuple[int, int, Data | None], ...]:
 
 
 def _stored(value: Value, kind: Type) -> list[tuple[int, Value]]:
-    """The elements to be stored, each with its size."""
+    """The elements to be stored, each with its size; of those below a byte the bytes."""
+    bits = kind.element_bits
+    if kind.kind == "vector" and bits in _PACKED and not isinstance(value, Data):
+        parts = value if isinstance(value, tuple) else (value,) * kind.count
+        packed = [unsigned(number(part), bits) << bits * i % 8 for i, part in enumerate(parts)]
+        return [(1, wrap(sum(packed[k : k + 8 // bits]), 8)) for k in range(0, len(parts), 8 // bits)]
     if isinstance(value, tuple) and value and kind.size_bytes % len(value) == 0:
         each = kind.size_bytes // len(value)
         return [(each, part) for part in value]
-    if kind.kind == "vector" and not isinstance(value, Data) and not (value.__class__ is int and value == 0):
+    whole = bits < 8 or isinstance(value, Data) or (value.__class__ is int and value == 0)
+    if kind.kind == "vector" and not whole:
         return [(kind.size_bytes // kind.count, value)] * kind.count  # the same in every element
     return [(kind.size_bytes, value)]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutcheck.dsl.lowered.memory import Memory, _stored
 from layoutcheck.dsl.lowered.registers import Registers
+from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import number
 
 SIZE, THREADS = 32, 3
@@ -45,3 +50,29 @@ def test_what_is_stored_is_loaded(steps: list, size: int, slots: tuple[int, ...]
     for t, slot in enumerate(slots):
         found = little(int(np.broadcast_to(number(value), (THREADS,))[t]), size)
         assert found == memory[t][slot * size : (slot + 1) * size]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "stored"),
+    [
+        ("vector<4xi4>", (1, -2, 3, 7), [(1, -31), (1, 0x73)]),
+        ("vector<8xi1>", (1, 0, 1, 0, 0, 0, 1, 0), [(1, 0x45)]),
+        ("vector<4xi4>", 5, [(1, 0x55), (1, 0x55)]),
+        ("vector<4xi4>", 0, [(1, 0), (1, 0)]),
+        ("vector<2xi16>", (1, -2), [(2, 1), (2, -2)]),
+        ("vector<2xi16>", 9, [(2, 9), (2, 9)]),
+        ("i4", 5, [(1, 5)]),
+    ],
+)
+def test_elements_below_a_byte_are_stored_in_bytes(kind: str, value: object, stored: list) -> None:
+    """Little end first, as LLVM keeps vectors: an FP4 epilogue's registers."""
+    assert _stored(value, parse_type(kind)) == stored  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["vector<4xi4>", "vector<4xi8>", "vector<4xi32>"])
+def test_a_vector_comes_back_as_its_elements(kind: str) -> None:
+    registers = Registers()
+    base = registers.allocate(SIZE)
+    memory: Memory = SimpleNamespace(machine=SimpleNamespace(registers=registers))  # type: ignore[assignment]
+    registers.store(base, _stored((1, -2, 3, 7), parse_type(kind)), 0, None)
+    assert Memory._from_registers(memory, base, parse_type(kind)) == ((1, -2, 3, 7), 0, True)
