@@ -190,7 +190,7 @@ def _facts(entry: Known, match: re.Match[str], groups: dict[str, str], folded: s
                 if entry in tables.DSL
                 else ()
             )
-        worked = context.facts(entry.name, folded, facts)
+        worked = context.facts(entry.name, folded)
         if worked and entry in tables.CPP:  # the condition in numbers
             facts = tuple(one for one in facts if not one.startswith("the condition is "))
         facts = (*worked, *facts) if entry in tables.CPP else (*facts, *worked)
@@ -265,21 +265,19 @@ def _filled(text: str, groups: dict[str, str]) -> str:
 
 def _of_cpp(folded: str, match: re.Match[str], is_told: bool) -> tuple[str, ...]:
     """What the failed condition has, unless the cause has told it, and the layouts of a C++ text; else the arguments that it names."""
-    bound = cpp_types.layouts(folded)
     failure = cpp_stack.asserted(folded, match.end())
+    bound = [(name, one.shown(name)) for one in failure.frames for name in one.given] if failure else []
+    bound += [("", layout) for _, layout in cpp_types.placed(folded)]
     false, call = filling.broken(failure, folded), failure.call if failure else ""
-    asked = failure.named[: _MOST_LAYOUTS if not bound else 1] if failure else ()
+    told: dict[str, str] = {}
+    for name, layout in bound:
+        if ":" in layout and f"= {layout}" not in call:
+            told.setdefault(layout, f"{name} = {layout}" if name else layout)
+    asked = failure.named[: 1 if told else _MOST_LAYOUTS] if failure else ()
     told_here = false.endswith(filling.OF_NUMBERS) or filling.HERE in false
     here = () if is_told and false else (false,) if told_here else asked
     here += (f"the call is {call}",) if call else ()
-    named = {one.parameter: str(one.layout) for one in bound if one.parameter}
-    shown = {f"{named['Shape']}:{named['Stride']}"} if {"Shape", "Stride"} <= named.keys() else set[str]()
-    told: list[str] = []
-    for one in bound:
-        if ":" in str(one.layout) and str(one.layout) not in shown and f"= {one.layout}" not in call:
-            shown.add(str(one.layout))
-            told.append(f"{one.parameter} = {one.layout}" if one.parameter else str(one.layout))
-    return (*here, *told[:_MOST_LAYOUTS])
+    return (*here, *list(told.values())[:_MOST_LAYOUTS])
 
 
 _TENSOR = re.compile(r"(?:\b(\w{1,40}): ?)?((?:\btensor(?=<(?:raw_)?ptr)|!cute\.(?:memref|layout|ptr))<)")

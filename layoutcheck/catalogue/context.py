@@ -6,14 +6,11 @@ import math
 import re
 
 from layoutcheck.algebra import composition, parse_layout
-from layoutcheck.catalogue import cpp_types, devices, guards, results
+from layoutcheck.catalogue import cpp_stack, devices, guards, results
 from layoutcheck.catalogue.meanings import named, read
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP
 
-_COMPOSITION = re.compile(
-    r"composition_impl\([^\[]{0,400}\[with LShape=(?P<shape>.{1,600}?), LStride=(?P<stride>.{1,600}?), RShape=(?P<by>.{1,200}?), RStride=(?P<step>.{1,200}?)\]"
-)
 _ALLOCATED = re.compile(r"(?i)\b(?P<bytes>[0-9][0-9,]{3,8}) (?:bytes|B) (?:of )?(?:dynamic )?shared memory")
 _BASE = re.compile(r"(?i)\bbase(?: address)?(?: is| of| at|[ :=]){1,3}(0x[0-9a-f]+)")
 _AT_SHARED = re.compile(
@@ -55,10 +52,6 @@ _BUILT = (
     "elsewhere.driver",
     "elsewhere.gpu-too-old",
 )
-_VECTOR = ("cpp.copy-does-not-vectorize",)
-_INTERNAL = re.compile(r"CopyInternalType ?= ?(?:cutlass::)?(?P<type>\w+)")
-_MOVES = re.compile(r"uint(?P<bits>[0-9]{2,3})_t\b")
-_LAYOUT = re.compile(r"(?P<side>[SD])Layout = \(*(?P<first>[0-9]+)[,)].*?:\(*(?P<stride>[0-9]+|\?)")
 _ASKS = read("addresses")
 _ASSERTED = re.compile(
     r"[Aa]ssertion [`'\"](?P<condition>.{2,200}?)(?: && \\?\"(?P<said>[^\"]{5,200})\"?\\?)?[`'\"] failed"
@@ -73,8 +66,8 @@ _MADE = re.compile(
 _NO_RACE = "racecheck found no hazard, and it watches shared memory alone: a race between blocks, through global memory, stays unseen"
 
 
-def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Facts about the error of this entry; `known` are the layouts that were read out of the text."""
+def facts(name: str, folded: str) -> tuple[str, ...]:
+    """Facts about the error of this entry."""
     if name == "results-shape":
         return results.packed(folded)
     if name == "dsl.mma-n":
@@ -110,7 +103,7 @@ def facts(name: str, folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
     if name == "elsewhere.build":
         return _exit(folded)
     if name.startswith("cpp."):
-        return (*_composed(folded), *(_vector(folded, known) if name in _VECTOR else ()))
+        return _composed(folded)
     return ()
 
 
@@ -274,53 +267,13 @@ def _exit(folded: str) -> tuple[str, ...]:
 
 def _composed(folded: str) -> tuple[str, ...]:
     """What the composition that the instantiations print comes to: the mode that does not divide, where it has no result."""
-    for found in _COMPOSITION.finditer(folded):
-        parts = [cpp_types.printed(found[name]) for name in ("shape", "stride", "by", "step")]
-        if not all(parts):
-            continue
+    failure = cpp_stack.asserted(folded)
+    made = failure.giving("LShape", "LStride", "RShape", "RStride") if failure else None
+    parts = [made.shown(name) for name in ("LShape", "LStride", "RShape", "RStride")] if made else []
+    if parts and all(parts):
         left, right = f"{parts[0]}:{parts[1]}", f"{parts[2]}:{parts[3]}"
         try:
             composition(parse_layout(left), parse_layout(right))
         except InputError as error:
             return (f"composition({left}, {right}) has no result: {error.message}",)
     return ()
-
-
-def vectors(folded: str) -> dict[str, str]:
-    """What one instruction of the text moves, and the value layout that gives a thread as much."""
-    moved = _moved(folded)
-    if moved is None:
-        return {
-            "moves": "A 16-byte one takes 16 bytes over the element's: 8 of half_t, 4 of float",
-            "values": "Layout<Shape<_1,_8>> for uint128_t of half_t",
-        }
-    most, internal, bits = moved
-    side = f"Layout<Shape<_1,_{most}>> for uint{bits}_t of {internal}"
-    return {"moves": f"uint{bits}_t takes {most} values of {internal}", "values": side}
-
-
-def _moved(folded: str) -> tuple[int, str, str] | None:
-    """(elements of one instruction, their type, its bits), where the text holds both types."""
-    internal, moves = _INTERNAL.search(folded), _MOVES.search(folded)
-    bits = cpp_types.bits_of(internal["type"]) if internal else 0
-    return (
-        (int(moves["bits"]) // bits, internal["type"], moves["bits"]) if internal and moves and bits else None
-    )
-
-
-def _vector(folded: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """How many elements one instruction moves, and how many of each layout are adjacent."""
-    moved = _moved(folded)
-    if moved is None:
-        return ()
-    most, internal, bits = moved
-    told = [f"one instruction moves {bits} bits = {most} elements of {internal}"]
-    for layout in known:
-        match = _LAYOUT.match(layout)
-        if match and int(match["first"]) < most and match["stride"] == "1":
-            run = int(match["first"])
-            told.append(
-                f"{match['side']}Layout has {run} adjacent elements, and behind them a stride that is not known to be {run}: where the shared layout is swizzled, its base must be "
-                f"log2({most}) = {most.bit_length() - 1} or more (Swizzle<B,{most.bit_length() - 1},S>)"
-            )
-    return tuple(told)

@@ -287,7 +287,7 @@ def _flagged(failure: Failure) -> Says:
 
 # What a failure is read by: a way, or the row that says it with the groups of the pattern.
 _WAYS: tuple[tuple[re.Pattern[str], Callable[[Failure], Says] | str], ...] = (
-    (re.compile(r"failed to vectorize into registers"), cpp_copies.unadjacent),
+    (re.compile(r"failed to vectorize into registers|layout doesn't vectorize"), cpp_copies.unadjacent),
     (re.compile(r"qualifiers dropped in binding"), cpp_copies.of_other_spaces),
     (re.compile(r"cp\.async sizeof\(TS\)"), cpp_copies.of_other_width),
     (re.compile(r"TiledCopy uses too few vals"), cpp_copies.of_too_few_values),
@@ -311,6 +311,8 @@ _WAYS: tuple[tuple[re.Pattern[str], Callable[[Failure], Says] | str], ...] = (
     (re.compile(r"Expected a B-bit pointer type"), _flagged),
     (_REGISTERS, _types),
     (re.compile(r"Dynamic owning tensors"), _run_time),
+    (re.compile(r"'(?:const )?void ?\*' is not a pointer-to-object"), "pointer to void"),
+    (re.compile(r'identifier "(?P<name>SM80_[0-9]+x[0-9]+x[0-9]+_\w+)" is undefined'), "no such MMA"),
     (_OF_THE_RUN, _not_constant),
     (
         re.compile(

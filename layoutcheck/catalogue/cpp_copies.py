@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from layoutcheck import algebra
 from layoutcheck.catalogue import cpp_parts, cpp_types
@@ -20,7 +21,7 @@ def unadjacent(failure: Failure) -> Says:
     if unpacked is None or operation is None:
         return None
     tiled = failure.giving("TV", "Tiler")
-    side = "dst" if "dst failed" in failure.message else "src"
+    side = "dst" if re.search(r"\bdst (?:failed|layout)", failure.message) else "src"
     internal = failure.giving("CopyInternalType")
     engine = _engine(unpacked, side)
     told = {

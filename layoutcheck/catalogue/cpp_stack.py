@@ -191,7 +191,8 @@ def asserted(folded: str, end: int = 0) -> Failure | None:
     if known:
         return next((one for one in reversed(known) if one.at < end), known[0])
     found = _ASSERTED.search(folded)
-    return _failure(found.start(), "", 0, folded[found.start() :], ()) if found else None
+    at = found.start() if found else folded.find("instantiation of ")
+    return _failure(at, "", 0, folded[at:], ()) if at >= 0 else None
 
 
 def place(folded: str, end: int) -> str | None:

@@ -16,8 +16,6 @@ from layoutcheck.brackets import closing
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 
-MOST_TYPES = 200  # layouts and bindings read from one text: an instantiation stack repeats them
-
 _TOKEN = re.compile(r"\s*([\w:]+(?:\s+(?:int|long|char|short|unsigned))*|[<>,*&()]|-?[0-9]+)")
 _NAME = re.compile(r"(?:cute|cutlass|std|__nv_\w+|detail|SM[0-9]+|GMMA|UMMA)::")
 _STATIC = re.compile(r"_([0-9]+)|(-?[0-9]+)U?L*$")
@@ -25,8 +23,6 @@ _RUN_TIME = {
     "int", "long", "int32_t", "int64_t", "uint32_t", "uint64_t", "size_t", "unsigned", "long long",
     "long int", "long long int", "unsigned int", "long unsigned int", "unsigned long",
 }  # fmt: skip
-_BINDING = re.compile(r"\b(T?S|T?D|SEngine|DEngine|SLayout|DLayout|SrcEngine|SrcLayout|DstEngine|DstLayout"
-                      r"|CopyAtom|Copy_Atom|CopyOp|Shape|Stride|TrgShape|IntTupleA|IntTupleB|STensor|DTensor)\s*=\s*")  # fmt: skip
 _LAYOUT = re.compile(r"\b(?:cute::)?(?:ComposedLayout|Layout)\s*<")
 _DTYPES = {
     "half_t": "f16", "__half": "f16", "bfloat16_t": "bf16", "__nv_bfloat16": "bf16", "float": "f32", "double": "f64",
@@ -47,30 +43,6 @@ class Type(NamedTuple):
 
     name: str
     args: tuple[Type, ...] = ()
-
-
-class Bound(NamedTuple):
-    """A layout of the text: the template parameter that it is bound to ("" where it stands alone), in CuTe's notation."""
-
-    parameter: str
-    layout: str
-
-
-def layouts(text: str) -> list[Bound]:
-    """Every layout and shape that the text names in C++, in order, each once."""
-    found: dict[Bound, None] = {}
-    for parameter, type_ in _bindings(text):
-        notation = notation_of(type_)
-        if notation is not None:
-            found.setdefault(Bound(parameter, notation))
-    named = {bound.layout for bound in found}
-    for _, notation in placed(text):
-        if len(found) >= MOST_TYPES:
-            break
-        if notation not in named:
-            named.add(notation)
-            found.setdefault(Bound("", notation))
-    return list(found)
 
 
 def placed(text: str) -> Iterator[tuple[int, str]]:
@@ -135,12 +107,6 @@ def notation_of(type_: Type) -> str | None:
     return _tuple(type_) if type_.name == "tuple" or _STATIC.match(type_.name) or type_.name == "C" else None
 
 
-def printed(text: str, *, layouts: bool = False) -> str | None:
-    """A shape or stride of template arguments as CuTe prints it, "(64,3)", or a layout; None for any other type."""
-    type_ = parse(text, 0)
-    return (notation_of(type_) if layouts else _tuple(type_)) if type_ else None
-
-
 def _tuple(type_: Type) -> str | None:
     """A nested tuple of static or run-time integers."""
     if type_.name == "tuple":
@@ -152,16 +118,6 @@ def _tuple(type_: Type) -> str | None:
     if static:
         return static[1] or static[2]
     return "?" if type_.name in _RUN_TIME else None
-
-
-def _bindings(text: str) -> Iterator[tuple[str, Type]]:
-    """`Name = type` pairs of the template parameters that matter, innermost instantiation first."""
-    for count, match in enumerate(_BINDING.finditer(text)):
-        if count >= MOST_TYPES:
-            return
-        parsed = parse(text, match.end())
-        if parsed is not None:
-            yield match[1], parsed
 
 
 def parse(text: str, start: int = 0) -> Type | None:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from layoutcheck.catalogue import (
     asserted,
     codes,
-    context,
     cpp_conditions,
     cpp_stack,
     cutlass_parts,
@@ -278,7 +277,6 @@ WAYS: dict[str, Callable[[Groups, tuple[str, ...], str], Groups]] = {
     "code": lambda groups, facts, folded: codes.told(groups["code"], groups["said"]),
     "code alone": _of_code_alone,
     "companion": lambda groups, facts, folded: {"package": installed.imported(groups["function"])},
-    "vectors": lambda groups, facts, folded: context.vectors(folded),
     "ptx": lambda groups, facts, folded: _told(
         *ptx_words.meaning(next(filter(None, map(groups.get, ("said", "alone", "bare"))), ""))
     ),

@@ -11,7 +11,7 @@ import pytest
 from layoutcheck.catalogue import ENTRIES, answers
 from layoutcheck.catalogue.cpp_causes import told
 from layoutcheck.catalogue.cpp_stack import asserted
-from layoutcheck.catalogue.cpp_types import layouts
+from layoutcheck.catalogue.cpp_types import placed
 from layoutcheck.catalogue.cutlass_parts import cause
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
 from layoutcheck.catalogue.tables import SYMPTOMS
@@ -175,7 +175,7 @@ def test_random_cpp_layouts_are_read() -> None:
     for seed in range(200):
         shape, stride, extents, steps = cpp_layout(random.Random(seed))
         text = f"instantiation of f [with SLayout=cute::Layout<{shape}, {stride}>, X=int]"
-        assert [one.layout for one in layouts(text)] == [f"{extents}:{steps}"], seed
+        assert [layout for _, layout in placed(text)] == [f"{extents}:{steps}"], seed
 
 
 def test_a_composed_layout_is_read() -> None:
@@ -183,7 +183,7 @@ def test_a_composed_layout_is_read() -> None:
         "cute::ComposedLayout<cute::Swizzle<3, 4, 3>, cute::C<0>, "
         "cute::Layout<cute::tuple<cute::_8, cute::_64>, cute::tuple<cute::_64, cute::_1>>>"
     )
-    assert "S<3,4,3> o 0 o (8,64):(64,1)" in [one.layout for one in layouts(text)]
+    assert "S<3,4,3> o 0 o (8,64):(64,1)" in [layout for _, layout in placed(text)]
 
 
 @pytest.mark.parametrize(

@@ -101,16 +101,18 @@ def test_sizes_that_run_rule_shared_memory_out() -> None:
 
 def test_the_elements_of_one_vector_are_counted() -> None:
     text = (
-        'error: static assertion failed with "In CopyAtom, dst layout doesn\'t vectorize into registers." '
-        'instantiation of "void cute::copy_unpack(const Copy_Traits<SM80_CP_ASYNC<cutlass::uint128_t>> &) '
-        "[with SLayout=cute::Layout<cute::_16, cute::_1>, "
-        "DLayout=cute::Layout<cute::tuple<cute::_8, cute::_2>, "
-        'cute::tuple<cute::_1, int>>]" CopyInternalType=cutlass::{}]'
+        "/c/cute/atom/copy_traits.hpp(3): error: static assertion failed with \"In CopyAtom, dst layout doesn't vectorize "
+        'into registers." detected during: instantiation of "void cute::copy_unpack(const '
+        "cute::Copy_Traits<cute::SM80_CP_ASYNC_CACHEALWAYS<cutlass::uint128_t>> &) "
+        "[with TS=cute::ViewEngine<cute::gmem_ptr<cutlass::{0} *>>, SLayout=cute::Layout<cute::_16, cute::_1>, "
+        "TD=cute::ViewEngine<cute::smem_ptr<cutlass::{0} *>>, "
+        "DLayout=cute::Layout<cute::tuple<cute::tuple<cute::_8, cute::_2>>, "
+        'cute::tuple<cute::tuple<cute::_1, int>>>]" at line 7 of k.cu'
     )
-    narrow = facts(text.format("float_e4m3_t"))
-    assert "128 bits = 16 elements of float_e4m3_t" in narrow and "DLayout has 8 adjacent elements" in narrow
-    assert "log2(16) = 4 or more (Swizzle<B,4,S>)" in narrow
-    assert "DLayout has 8" not in facts(text.format("half_t"))
+    (narrow,) = answers(text.format("float_e4m3_t"))
+    assert "moves 16 adjacent float_e4m3_t" in narrow.cause and "Swizzle<B,4,S>" in narrow.remedy
+    (wide,) = answers(text.format("half_t"))
+    assert "moves 8 adjacent half_t" in wide.cause and "Swizzle<B,3,S>" in wide.remedy
 
 
 def test_a_composition_that_the_instantiations_print_is_computed() -> None:
