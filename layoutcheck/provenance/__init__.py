@@ -32,7 +32,9 @@ from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.trips import GRID
 from layoutcheck.provenance.copied import blocks_of, kernels_of, of_copies
 from layoutcheck.provenance.examine import confirmed, examine, followed
-from layoutcheck.provenance.instances import EXTENT, OTHERS, USUAL, Instance, by_block, unequal
+from layoutcheck.provenance.follow import TENSOR_LOAD
+from layoutcheck.provenance.gaps import COPY
+from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged
 from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
 from layoutcheck.provenance.plain import GIVEN, unproven
@@ -259,6 +261,10 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
         if any("modes" in dict(one.facts) and not _no_more(kernel, module, one) for one in found):
             judged.breaches = [one for one in judged.breaches if one not in found]
             problem = problem or AGAIN
+    if usual is not None and judged.followed and not judged.breaches:
+        found, why = _of_more(kernel, text, budget, usual, every)
+        judged.breaches += found
+        problem = problem or why
     reasons = {one: unproven(one, kernel.operation, usual) or _by_rows(kernel, text, budget, one)
                for one in short if usual is not None}  # fmt: skip
     problem = problem or next(filter(None, reasons.values()), "")
@@ -278,34 +284,62 @@ def _short(usual: Products, judged: Judged, every: list[Operation]) -> list[Brea
     return judged.short if whole and all(op in judged.followed for op in every) else []
 
 
+def _at(
+    kernel: WatchedKernel, text: str, budget: Budget, instance: Instance, what: str
+) -> tuple[Products | None, Judged, str]:
+    """One more cluster: its products, what is wrong with them, and why `what` is not known."""
+    try:
+        products, judged = examine(kernel, text, Budget(min(TILES_SECONDS, budget.left())), instance)
+        return products, confirmed(kernel, text, budget.seconds, instance, products, judged), ""
+    except OutOfTime:
+        return None, Judged(), f"{what} take more than {TILES_SECONDS:g} s"
+    except (Undecided, *SURPRISES):
+        return None, Judged(), f"{what} could not be followed"
+
+
 def _of_last(
-    kernel: WatchedKernel, text: str, budget: Budget, short: list[Breach]
+    kernel: WatchedKernel, text: str, budget: Budget, short: list[Breach], instance: Instance = USUAL
 ) -> tuple[list[Breach], list[Breach], str]:
     """What is wrong in the last cluster of the grid, whose sums have other turns; why that is not known.
 
     Between them, of `short`, what this cluster's sums leave of k as well.
     """
-    try:
-        last = USUAL.last(USUAL.of(kernel))
-        products, judged = examine(kernel, text, Budget(min(TILES_SECONDS, budget.left())), last)
-        judged = confirmed(kernel, text, budget.seconds, last, products, judged)
-    except OutOfTime:
-        return [], [], f"the sums of the last block take more than {TILES_SECONDS:g} s"
-    except (Undecided, *SURPRISES):
-        return [], [], "the sums of the last block could not be followed"
+    last = instance.last(instance.of(kernel))
+    _, judged, why = _at(kernel, text, budget, last, "the sums of the last block")
     found = [one for one in judged.breaches if one.kind != "tensor"]
-    return found, [] if found else [one for one in short if one in judged.short], ""
+    return found, [] if found else [one for one in short if one in judged.short], why
 
 
-def _by_rows(kernel: WatchedKernel, text: str, budget: Budget, short: Breach) -> str:
+def _of_more(
+    kernel: WatchedKernel, text: str, budget: Budget, usual: Products, every: list[Operation]
+) -> tuple[list[Breach], str]:
+    """What is wrong with more k-tiles than stages, if copies wait for a free one; why that is not known."""
+    left = {op for op in kernel.operation.walk() if op.name in (TENSOR_LOAD, COPY)} - usual.replay.done
+    for instance in OTHERS[::2] if left else ():
+        products, judged, why = _at(kernel, text, budget, instance, "k-tiles that wait for a free stage")
+        if products is None:
+            return [], why
+        if left.isdisjoint(products.replay.done):
+            continue
+        found = [one for one in judged.breaches if one.kind != "tensor"]
+        short = _short(products, judged, every)
+        short = _of_last(kernel, text, budget, short, instance)[1] if short and not found else []
+        unsure = [unproven(one, kernel.operation, products) or _by_rows(kernel, text, budget, one, instance)
+                  for one in short]  # fmt: skip
+        found += [one for one, why in zip(short, unsure, strict=True) if not why]
+        left -= products.replay.done
+        if found or not left:
+            return found, next(filter(None, unsure), "")
+    return [], ""
+
+
+def _by_rows(
+    kernel: WatchedKernel, text: str, budget: Budget, short: Breach, instance: Instance = USUAL
+) -> str:
     """Why nothing is said of k that are left, where their place may rest on the extent of another mode."""
     if not short["twice"] and not short["unread"]:
         return ""
-    budget, other = Budget(min(TILES_SECONDS, budget.left())), USUAL._replace(rows=2 * EXTENT)
-    try:
-        judged = examine(kernel, text, budget, other)[1]
-    except (OutOfTime, Undecided, *SURPRISES):
-        return GIVEN
+    judged = _at(kernel, text, budget, instance._replace(rows=2 * instance.extent), "")[1]
     return "" if any(one.facts == short.facts for one in judged.short) else GIVEN
 
 

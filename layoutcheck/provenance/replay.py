@@ -80,6 +80,11 @@ class Replay:
         self.writers = [np.zeros(_SPAN * watched, np.int64) for _ in self.blocks]
         self.through = [np.zeros(one.references * watched, np.int64) for one in self.blocks]
 
+    @property
+    def done(self) -> set[Operation]:
+        """The operations that a block executes."""
+        return {deed.op for one in self.blocks for deed in one.deeds.values()}
+
     def resolved(self, block: int, at: Array) -> Array:
         """References as labels."""
         pending = ((at & ~FLAGS) < GLOBAL) & (at != MASKED)

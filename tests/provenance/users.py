@@ -33,7 +33,7 @@ TOLD = {
     "warps": ("LC604", "LC100 LC257", "LC602", "LC603", "LC609", "LC612", "LC604", "LC604", "LC604",
               "LC604", "LC501 LC603", "LC604", "LC603", "LC602", "LC604", "note LC613", "LC604", "right",
               "right", "LC613", "LC613", "right", "not checked", "LC613", "LC613", "not checked", "",
-              "right"),
+              "right", "LC603", "right"),
     "groups": ("LC604", "LC603", "LC612", "LC612", "LC609", "LC501 LC502 LC603", "LC604", "LC604",
                "LC507", "not checked", "LC603", "LC604", "note LC203", "refused", "LC234 LC237 LC603",
                "LC603", "LC604", "right"),
@@ -82,7 +82,8 @@ def warps(
     first (right); 23 an extent of A's rows says which k-tile is loaded: right where it is 64; 24 the last
     turn is left out, its tile is loaded; 25 the same of dynamic extents; 26 an integer says how many turns
     there are: right where it is that of the k-tiles; 27 the last turn is left out, and its tile of A alone is
-    loaded; 28 the last turn has a loop of its own (right)"""
+    loaded; 28 the last turn has a loop of its own (right); 29 k-tiles from the ninth
+    on have a statement of their own, which loads B's k-tile before; 30 the right one (right)"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     K, S = 32, 2
     al = SmemAllocator()
@@ -144,8 +145,19 @@ def warps(
             if const_expr(how == 23):
                 ka = nxt // (a.shape[0] // 64)
             kb = (nxt + 1) % tiles if const_expr(how == 13) else ka
-            cute.copy(fill, fa[None, None, None, ka], ta[None, None, None, nxt % S])
-            if const_expr(how != 27) or nxt < last:
+            if const_expr(how in (29, 30)):
+                if nxt > 8:
+                    cute.copy(fill, fa[None, None, None, nxt], ta[None, None, None, nxt % S])
+                    kb = nxt - 1 if const_expr(how == 29) else nxt
+                    cute.copy(fill, fb[None, None, None, kb], tb[None, None, None, nxt % S])
+                else:
+                    cute.copy(fill, fa[None, None, None, nxt], ta[None, None, None, nxt % S])
+                    cute.copy(fill, fb[None, None, None, nxt], tb[None, None, None, nxt % S])
+            else:
+                cute.copy(fill, fa[None, None, None, ka], ta[None, None, None, nxt % S])
+            if const_expr(how in (29, 30)):
+                pass
+            elif const_expr(how != 27) or nxt < last:
                 cute.copy(fill, fb[None, None, None, kb], tb[None, None, None, nxt % S])
         arch.cp_async_commit_group()
         arch.cp_async_wait_group(1)
