@@ -60,10 +60,12 @@ def cause(code: str) -> str:
 
 
 def told(code: str, said: str) -> dict[str, str]:
-    """The cause of a coded message, and what helps where the types that it prints tell."""
+    """The cause of a coded message, and what helps where that, or the types that it prints, are known."""
     joined = meanings.first(_JOINS, said) if code.startswith("TYPE_") else None
     joined = joined or next((one for one in _ROWS if one.name == code), None)
-    return {"cause": joined.cause, "fix": joined.helps} if joined else {"cause": cause(code)}
+    if joined is None:
+        return {"cause": cause(code)}
+    return {"cause": joined.cause, **({"fix": joined.helps} if joined.helps else {})}
 
 
 def find(folded: str) -> Coded | None:

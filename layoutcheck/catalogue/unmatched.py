@@ -155,7 +155,7 @@ def _verified(folded: str) -> str | None:
 def _of_code(found: codes.Coded) -> dict[str, str]:
     """The parts of the answer to a coded error whose text lacks its code."""
     fix = found.fix or filling.fix(found.code)
-    return {**found._asdict(), "fix": fix, "cause": codes.cause(found.code)}
+    return {**found._asdict(), "fix": fix, **codes.told(found.code, found.said)}
 
 
 def when(statement: raised.Raised) -> str:

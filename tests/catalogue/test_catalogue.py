@@ -138,7 +138,7 @@ def test_an_error_in_the_middle_of_a_long_log_is_found(tmp_path: Path, capsys: C
     pasted.write_text(noise + error + noise)
     assert run(["explain", str(pasted)]) == 1
     said = capsys.readouterr()
-    assert "does not compose" in said.out
+    assert "has a swizzle already" in said.out
     assert (
         said.err == f"note: of {2 * len(noise) + len(error):,} characters those around the errors are read\n"
     )

@@ -145,15 +145,6 @@ def test_a_table_of_counters_is_read() -> None:
     assert "25% of the wavefronts are bank conflicts" in said(counted)
 
 
-def test_the_vector_of_a_copy_is_told_in_the_texts_own_type() -> None:
-    text = 'static assertion failed with "In CopyAtom, dst layout doesn\'t vectorize into registers" {}'
-    eight = said(
-        text.format("Args=<SM80_CP_ASYNC<cutlass::uint128_t>>, CopyInternalType=cutlass::float_e4m3_t")
-    )
-    assert "Shape<_1,_16>> for uint128_t of float_e4m3_t" in eight and "half_t" not in eight
-    assert "Shape<_1,_8>> for uint128_t of half_t" in said(text.format(""))
-
-
 def test_multicast_memory_of_nccl_is_left_out_by_its_switch() -> None:
     text = "ncclUnhandledCudaError: Failed to bind NVLink SHARP (NVLS) Multicast memory ... CUDA error 401"
     assert "NCCL_NVLS_ENABLE=0" in said(text) and "401" in answers(text)[0].title

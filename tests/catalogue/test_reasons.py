@@ -126,11 +126,11 @@ def test_a_short_message_that_anyone_could_raise_is_not_the_dsls() -> None:
 
 
 @needs_dsl
-def test_a_message_without_its_code_has_the_suggestion_of_its_code() -> None:
+def test_a_message_without_its_code_has_the_answer_of_its_code() -> None:
     said = "Launch grid dimension at position 0 must be an integer, but got <class 'float'>."
     (answer,) = answers(f"DSLUserCodeError: {said}")
     assert answer.entry.name == "dsl.coded" and "LAUNCH_INVALID_DIMENSION" in answer.cause
-    assert "`grid=[1, 256, 1]`" in answer.remedy
+    assert "Write `//` or cute.ceil_div(n, tile)" in answer.remedy  # what the row of the code says
     (whole,) = answers(f"error[LAUNCH_INVALID_DIMENSION]: {said}")
     assert (whole.cause, whole.entry) == (answer.cause, answer.entry)
 
