@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from layoutcheck.dsl import fake_distributed, timed
+from layoutcheck.dsl import fake_distributed
 from layoutcheck.dsl.called import (
     MEASURED,
     MOST_FRUITLESS,
@@ -78,7 +78,7 @@ def install(arch: str | None, tell: Tell) -> None:
         return
     capability = capability_of(arch or "sm_90a")
     fake_distributed.install()
-    when_imported("torch", lambda module: _torch(module, capability, tell))
+    when_imported("torch", lambda module: _torch(module, capability))
     for name, prefix in (("driver", "cu"), ("runtime", "cuda")):
         when_imported(f"cuda.bindings.{name}", partial(_bindings, prefix=prefix, capability=capability))
     when_imported("cutlass.utils.hardware_info", partial(_hardware_info, capability=capability))
@@ -113,11 +113,10 @@ def _runtime(module: Any) -> None:
     owner.__init__ = __init__
 
 
-def _torch(module: Any, capability: tuple[int, int], tell: Tell) -> None:
+def _torch(module: Any, capability: tuple[int, int]) -> None:
     from layoutcheck.dsl.fake_torch import pretend
 
     pretend(module, capability, multiprocessors(capability))
-    module.cuda.synchronize = partial(timed.synchronize, tell)
 
 
 def _clusters(module: Any) -> None:

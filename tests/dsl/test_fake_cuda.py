@@ -7,14 +7,13 @@ import importlib
 import os
 import re
 import sys
-from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from layoutcheck.dsl import fake_cuda, loaded, timed
+from layoutcheck.dsl import fake_cuda, loaded
 from layoutcheck.dsl.called import MOST_FRUITLESS, MOST_MEASURED, Benchmarks, NotMeasured, only_calls
 from layoutcheck.dsl.loaded import Loaded, watch_loads
 
@@ -110,45 +109,6 @@ def test_a_benchmark_builds_on_while_that_reaches_new_lines() -> None:
     finally:
         only_calls.reset(token)
     assert build("g", 1)
-
-
-def test_a_function_that_measures_another_one_has_two_turns_from_its_second_call_on() -> None:
-    """Not one that goes through something, nor one that is given no function, nor one that does not wait."""
-    told: list[str] = []
-    wait = partial(timed.synchronize, told.append)
-
-    def measure(fn: Any, count: int = 30, waits: bool = True) -> float:
-        for _ in range(count):
-            fn()
-        for _ in range(count // 2) if waits else ():
-            wait()
-        return 1 / count
-
-    def through(fn: Any, values: list[int]) -> None:
-        for at in range(len(values)):
-            fn(values[at])
-        wait()
-
-    def without(count: int) -> None:
-        for _ in range(count):
-            turn(count)
-        wait()
-
-    turns: list[int] = []
-
-    def turn(value: int = 0) -> None:
-        turns.append(value)
-
-    def count(function: Any, *args: Any) -> int:
-        turns.clear()
-        function(*args)
-        return len(turns)
-
-    assert [count(measure, turn, 30, waits) for waits in (False, False, True, True)] == [30, 30, 30, 2]
-    assert count(measure, turn, 1) == 1 and measure(turn, 50) == 1 / 50
-    assert [count(through, turn, [1, 2, 3, 4]) for _ in range(2)] == [4, 4]
-    assert [count(without, 7) for _ in range(2)] == [7, 7]
-    assert told == [f"measure {timed.MEASURING}"]
 
 
 def test_allocations_have_addresses_and_host_memory_is_there() -> None:
