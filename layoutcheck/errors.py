@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from traceback import walk_tb
 
 _OPTION = re.compile(r"--([a-z][a-z0-9-]*)")
 _GIVEN = re.compile(_OPTION.pattern + r"(?: (?!(?:and|or|alone|with)\b)('[^']*'|[\w.]+))?")  # `--arch sm_80`
@@ -16,6 +17,13 @@ _CONTEXT = 60  # characters of input kept on each side of the place, so that a 1
 def option_of(name: str) -> str:
     """An argument of Python as an option of the command line: `--src-space` for `src_space`."""
     return f"--{name.replace('_', '-')}"
+
+
+def fault(error: Exception) -> str:
+    """A failure of layoutcheck's own, by its place: Python's words for it tell a user nothing."""
+    places = ((frame.f_globals.get("__name__", ""), line) for frame, line in walk_tb(error.__traceback__))
+    own = [f", at {name}:{line}" for name, line in places if name.startswith("layoutcheck")]
+    return f"layoutcheck itself failed on it{own[-1] if own else ''}; please report that"
 
 
 class LayoutcheckError(Exception):

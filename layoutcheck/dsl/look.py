@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 
 from layoutcheck.dsl.lowered.refusals import Refusal
 from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.errors import fault
 from layoutcheck.operands import check_operands
 from layoutcheck.sources.traced import ElementReport, OperandReport, OrderReport, TracedCopy
 from layoutcheck.sources.traced_module import TracedModule
 
 # The parts: copies, elements, products and refusals; and what is left.
 ADDRESSES, ORDER = "addresses", "order"
-_MOST_WORDS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,7 @@ def look(lowering: Lowering | None, task: Task) -> Answer:
     except MemoryError:
         found = Answer(task.number, task.part, broken="there is not enough memory for it")
     except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:_MOST_WORDS]
-        found = Answer(task.number, task.part, broken=f"layoutcheck itself failed on it: {said}")
+        found = Answer(task.number, task.part, broken=fault(error))
     if lowering is not None:
         lowering.recover()
     return replace(found, seconds=time.monotonic() - start)

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, fault
 from layoutcheck.machine.mma import LETTERS
 from layoutcheck.operands.answers import NAMES, MmaReport, OperandAnswer, check_mma
 from layoutcheck.operands.check import WARP, Filling, Operand, Product, products
@@ -65,7 +65,7 @@ def _fragments(module: TracedModule) -> OperandReport:
     except InputError as error:
         return made((), (f"operands of products: the module cannot be read: {error.message}",))
     except _SURPRISES as error:
-        return made((), (f"operands of products: the module is not as expected: {type(error).__name__}",))
+        return made((), (f"operands of products: {fault(error)}",))
     findings: dict[tuple[object, ...], KernelFinding] = {}
     reasons: Counter[str] = Counter()
     for product in found:

@@ -46,8 +46,9 @@ def carry(op: Operation, combine: Combine | None = None, every: bool = False) ->
     name = op.name
     if is_masked(op):
         return lambda given: [np.full((1, max(1, kind.size_bytes)), MASKED, np.int64) for kind in made]
-    if name in _SAME:
-        return lambda given: [beside(given)]
+    if name in _SAME:  # an atom's type has no size: what is cast from it has no bytes of it
+        whole = sum(kind.size_bytes for kind in kinds) == sum(kind.size_bytes for kind in made)
+        return lambda given: [beside(given)] if whole else _unknown(given, made)
     if name == "vector.to_elements":
         size = made[0].size_bytes
         return lambda given: [given[0][:, i * size : (i + 1) * size] for i in range(len(made))]

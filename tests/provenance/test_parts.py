@@ -129,6 +129,20 @@ def test_bytes_move_with_their_elements(line: str, expected: list[int]) -> None:
     assert found.tolist() == [expected]
 
 
+@pytest.mark.parametrize(("held", "expected"), [(0, 0), (MEMORY, UNKNOWN)])
+def test_what_is_cast_from_a_type_without_size_has_all_bytes_of_its_own(held: int, expected: int) -> None:
+    """As the state of a tiled MMA that a loop carries: parts are put into it and taken out."""
+    flags, mma = "!llvm.struct<(i1, i1, i32)>", "!cute.tiled_mma<x>"
+    cast = _last(
+        f'%0 = "a"() : () -> {mma}\n%1 = "builtin.unrealized_conversion_cast"(%0) : ({mma}) -> {flags}'
+    )
+    taken = f'"llvm.extractvalue"(%0) <{{position = array<i64: 2>}}> : ({flags}) -> i32'
+    part = _last(f'%0 = "a"() : () -> {flags}\n%1 = {taken}')
+    (found,) = carry(cast)([np.array([[held]])])
+    assert found.tolist() == [[expected] * 8]
+    assert carry(part)([found])[0].tolist() == [[expected] * 4]
+
+
 def test_a_part_goes_to_its_offset() -> None:
     part = "vector<2xf16>"
     op = _last(

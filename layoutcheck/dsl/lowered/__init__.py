@@ -26,7 +26,7 @@ from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.session import Session
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, fault
 from layoutcheck.sources.mlir import without_locations
 
 __all__ = ["Kernel", "Launch", "Lowered", "LoweredOp", "read"]
@@ -112,10 +112,10 @@ def read(lowered: str, traced: str = "", refused: tuple[str, ...] = ()) -> Lower
 
 
 def unreadable(error: Exception) -> str:
-    """Why a lowered module is not evaluated: it is no module, or its operations are another version's."""
+    """Why a lowered module is not evaluated: it is no module, or the evaluation fails."""
     if isinstance(error, InputError):
         return f"the lowered module cannot be read: {error.message}"
-    return f"the lowered module is not as expected: {type(error).__name__}: {error}"
+    return fault(error)
 
 
 @lru_cache(maxsize=2)  # many checks in a row look at one module

@@ -33,6 +33,7 @@ from layoutcheck.dsl.lowered.lowered_op import LoweredOp
 from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.lowered.resolved import placed, resolved_all, wanting
 from layoutcheck.dsl.session import DslUnavailable, Session
+from layoutcheck.errors import fault
 from layoutcheck.operands import check_operands
 from layoutcheck.sources.mlir import parse, without_locations
 from layoutcheck.sources.traced import ElementReport, Frame, OperandReport, OrderReport, TracedCopy
@@ -291,5 +292,5 @@ def _outside(lowered: Lowered, arch: str, text: str, calls: Sequence[Call | None
     try:
         return outside(lowered, arch, text, calls)
     except SURPRISES as error:
-        why = f"their evaluation fails: {type(error).__name__}: {error}"[:200]
+        why = fault(error)
         return Outside(unchecked={tag: why for kernel in lowered.kernels for tag in kernel.lowered_ops})
