@@ -36,8 +36,16 @@ _SHOWN = re.compile(r"^## (?:What no byte shows|Example)$", re.MULTILINE)  # wha
 @cache
 def page_file(code: str) -> str:
     """The page of a rule as docs/rules keeps it."""
-    folder = next(one for one in _PAGES if one.is_dir())
-    return (folder / f"{code.lower()}.md").read_text(encoding="utf-8")
+    return (_pages() / f"{code.lower()}.md").read_text(encoding="utf-8")
+
+
+def page_codes() -> list[str]:
+    """The codes of all rules, each of which has a page."""
+    return [path.stem.upper() for path in _pages().glob("lc*.md")]
+
+
+def _pages() -> Path:
+    return next(one for one in _PAGES if one.is_dir())
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.errors import InputError, meant
-from layoutcheck.markdown import rule_files, rules_in
+from layoutcheck.markdown import rule_files
 
 _CODE = re.compile("(?:LC)?([0-9]{3})")
 _BEGINNING = re.compile("(?:LC)?([0-9]{1,2})")
 _PACKAGES = ("rules", "lint.rules", "order.rules", "operands.rules")
+_IN_TABLES = ("order.rules", "numerics.rules")  # not all of these have a module
 
 
 def rules() -> dict[str, Any]:
     """Every rule by its code, in the order of the codes."""
-    every = dict(import_module("layoutcheck.numerics.rules").rules())
-    for package in _PACKAGES:
-        every |= rules_in(f"layoutcheck.{package}")
+    every: dict[str, Any] = {}
+    for package in {*_PACKAGES, *_IN_TABLES}:
+        every |= import_module(f"layoutcheck.{package}").rules()
     return dict(sorted(every.items()))
 
 
@@ -51,10 +52,11 @@ def rule(code: str) -> Any:
 
 
 def _alone(number: str) -> Any:
-    """The rule of that number; of all rules about copies, source, order and operands its module alone."""
+    """The rule of that number; its module alone, where it has one."""
     for package in _PACKAGES:
         folder = str(Path(__file__).parent.joinpath(*package.split(".")))
         for name in rule_files((folder,)):
             if name[2:5] == number:
                 return import_module(f"layoutcheck.{package}.{name}").rule
-    return import_module("layoutcheck.numerics.rules").rules().get(f"LC{number}")
+    tables = (import_module(f"layoutcheck.{package}").rules() for package in _IN_TABLES)
+    return next((of[f"LC{number}"] for of in tables if f"LC{number}" in of), None)

@@ -9,15 +9,14 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.markdown import rule_files
+from layoutcheck.markdown import page_codes
 
 _MARK = "layoutcheck:"
 _COMMENT = re.compile(r"#\s*layoutcheck:\s*ignore\b(?:\[([^\]]*)\])?[ \t]*(.*)")
 _CODE = re.compile(r"LC[0-9]{1,3}\Z")
-_RULES = ("rules", "order/rules", "operands/rules", "lint/rules")  # those of findings that have a line
+_NOWHERE = "LC4"  # findings about numbers have no line
 
 
 @dataclass(slots=True)
@@ -82,9 +81,8 @@ class Suppressions:
 
 @cache
 def _known() -> frozenset[str]:
-    """The codes of all rules that a comment can silence, by the names of their modules: none is loaded."""
-    folders = tuple(str(Path(__file__).parents[1] / name) for name in _RULES)
-    return frozenset(name[:5].upper() for name in rule_files(folders))
+    """The codes of all rules that a comment can silence, by their pages: no rule is loaded."""
+    return frozenset(code for code in page_codes() if not code.startswith(_NOWHERE))
 
 
 def _comments(text: str) -> Iterator[tuple[int, int, str]]:

@@ -1,4 +1,7 @@
-"""The rules about order: each turns the problems of some kinds into words. One rule a file, `lc5NN_name.py`."""
+"""The rules about order: each turns the problems of some kinds into words.
+
+One rule a file, `lc5NN_name.py`, where the words depend on more than the kind; the others are in `words.toml`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ from functools import cache
 
 from layoutcheck.markdown import rules_in
 from layoutcheck.order.rules.rule import OrderRule
+from layoutcheck.order.rules.worded import worded
 
 
+@cache
 def rules() -> dict[str, OrderRule]:
-    """Every rule about order by its code."""
-    return rules_in(__name__)
+    """Every rule about order by its code, in the order of the codes."""
+    return dict(sorted((rules_in(__name__) | {one.code: one for one in worded()}).items()))
 
 
 @cache
