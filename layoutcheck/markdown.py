@@ -34,23 +34,24 @@ _SHOWN = re.compile(r"^## (?:What no byte shows|Example)$", re.MULTILINE)  # wha
 
 
 @cache
+def all_codes() -> tuple[str, ...]:
+    """The codes of all rules, in their order: each has a page."""
+    return tuple(sorted(page.stem.upper() for page in _folder().glob("lc*.md")))
+
+
+@cache
 def page_file(code: str) -> str:
     """The page of a rule as docs/rules keeps it."""
-    return (_pages() / f"{code.lower()}.md").read_text(encoding="utf-8")
+    return (_folder() / f"{code.lower()}.md").read_text(encoding="utf-8")
 
 
-def page_codes() -> list[str]:
-    """The codes of all rules, each of which has a page."""
-    return [path.stem.upper() for path in _pages().glob("lc*.md")]
-
-
-def _pages() -> Path:
+def _folder() -> Path:
     return next(one for one in _PAGES if one.is_dir())
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A rule's code, severity and words: of its module's docstring, and of its file in docs/rules.
+    """A rule's code, severity and words: of its module's docstring, or else of its file in docs/rules.
 
     The file begins with these fields. It has the sections `## What it means`, `## Why` (with the source of
     each fact), `## How to fix it`, `## How to silence it`, and `## Example`: what the rule flags, and a twin
@@ -78,6 +79,14 @@ def heading(line: str | None, severity: str) -> tuple[str, str, str, str]:
     label, _, summary = (line or "").strip().partition(": ")
     code, _, name = label.partition(" ")
     return code, name, severity, summary
+
+
+def by_page(code: str) -> Page:
+    """A rule of which nothing but its page is kept: what finds it is no module of its own."""
+    head, summary, severity, _ = page_file(code).split("\n\n", 3)
+    told = " ".join(summary.split())
+    line = f"{head.removeprefix('# ')}: {told[0].lower()}{told[1:]}"
+    return Page(*heading(line, severity.split("**")[1]))
 
 
 def wrapped(text: str, width: int) -> str:

@@ -8,20 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.errors import InputError, meant
-from layoutcheck.markdown import rule_files
+from layoutcheck.markdown import all_codes, by_page, rule_files
 
 _CODE = re.compile("(?:LC)?([0-9]{3})")
 _BEGINNING = re.compile("(?:LC)?([0-9]{1,2})")
 _PACKAGES = ("rules", "lint.rules", "order.rules", "operands.rules")
-_IN_TABLES = ("order.rules", "numerics.rules")  # not all of these have a module
 
 
 def rules() -> dict[str, Any]:
     """Every rule by its code, in the order of the codes."""
-    every: dict[str, Any] = {}
-    for package in {*_PACKAGES, *_IN_TABLES}:
-        every |= import_module(f"layoutcheck.{package}").rules()
-    return dict(sorted(every.items()))
+    every = (import_module(f"layoutcheck.{package}").rules() for package in _PACKAGES)
+    made = {code: rule for some in every for code, rule in some.items()}
+    return {code: made.get(code) or by_page(code) for code in all_codes()}
 
 
 def named(word: str) -> dict[str, Any]:
@@ -52,11 +50,12 @@ def rule(code: str) -> Any:
 
 
 def _alone(number: str) -> Any:
-    """The rule of that number; its module alone, where it has one."""
+    """The rule of that number; of one with a module that module alone."""
     for package in _PACKAGES:
         folder = str(Path(__file__).parent.joinpath(*package.split(".")))
         for name in rule_files((folder,)):
             if name[2:5] == number:
                 return import_module(f"layoutcheck.{package}.{name}").rule
-    tables = (import_module(f"layoutcheck.{package}").rules() for package in _IN_TABLES)
-    return next((of[f"LC{number}"] for of in tables if f"LC{number}" in of), None)
+    code = f"LC{number}"
+    worded = import_module("layoutcheck.order.rules").rules().get(code)
+    return worded or (by_page(code) if code in all_codes() else None)

@@ -25,17 +25,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SourceRule(Page):
-    """`find` yields the rule's hits in a module; None for a rule that speaks of files or cases as a whole.
+    """`find` yields the rule's hits in a module.
 
     `needs` are calls, by the last part of their name, without one of which the rule has nothing to look at.
     """
 
-    find: Callable[[Source], Iterator[Hit]] | None
+    find: Callable[[Source], Iterator[Hit]]
     needs: frozenset[str]
 
     def findings(self, source: Source, path: str) -> Iterator[LintFinding]:
         """What the rule finds in a module."""
-        if self.find is None or (self.needs and not any(source.called(*self.needs))):
+        if self.needs and not any(source.called(*self.needs)):
             return
         for hit in self.find(source):
             node = hit.node
@@ -50,8 +50,3 @@ class SourceRule(Page):
 def make_rule(severity: str, *needs: str) -> Callable[[Callable[[Source], Iterator[Hit]]], SourceRule]:
     """Makes a `find` the rule whose code, name and summary are the docstring of its module."""
     return lambda find: SourceRule(*heading(find.__globals__["__doc__"], severity), find, frozenset(needs))
-
-
-def whole(module_doc: str | None, severity: str) -> SourceRule:
-    """A rule that speaks of files or cases as a whole, likewise."""
-    return SourceRule(*heading(module_doc, severity), None, frozenset())

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.markdown import page_codes
+from layoutcheck.markdown import all_codes
 
 _MARK = "layoutcheck:"
 _COMMENT = re.compile(r"#\s*layoutcheck:\s*ignore\b(?:\[([^\]]*)\])?[ \t]*(.*)")
 _CODE = re.compile(r"LC[0-9]{1,3}\Z")
-_NOWHERE = "LC4"  # findings about numbers have no line
+_OF_NUMBERS = "LC4"  # how the codes begin of findings that have no line
 
 
 @dataclass(slots=True)
@@ -81,8 +81,8 @@ class Suppressions:
 
 @cache
 def _known() -> frozenset[str]:
-    """The codes of all rules that a comment can silence, by their pages: no rule is loaded."""
-    return frozenset(code for code in page_codes() if not code.startswith(_NOWHERE))
+    """The codes of all rules that a comment can silence."""
+    return frozenset(code for code in all_codes() if not code.startswith(_OF_NUMBERS))
 
 
 def _comments(text: str) -> Iterator[tuple[int, int, str]]:

@@ -1,4 +1,4 @@
-"""The rules about source: one a file, named `lcNNN_name.py`; docs/rules has their pages."""
+"""The rules about source text: one a file, named `lcNNN_name.py`; docs/rules has their pages."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from layoutcheck.markdown import rules_in
 
 
 def rules() -> dict[str, SourceRule]:
-    """Every rule about source by its code, in the order of the codes."""
+    """Every rule about source text by its code, in the order of the codes."""
     return rules_in(__name__)
