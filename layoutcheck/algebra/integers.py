@@ -108,6 +108,11 @@ def ceil_div(a: Int, b: Int) -> Int:
     return -(-a // b)
 
 
+def round_up(value: int, step: int) -> int:
+    """The least multiple of `step` that is not below `value`."""
+    return -(-value // step) * step
+
+
 def minimum(a: Int, b: Int) -> Int:
     """min(a, b); of a dynamic minimum, what divides both."""
     if isinstance(a, Dynamic) or isinstance(b, Dynamic):

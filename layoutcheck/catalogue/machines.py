@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from layoutcheck.catalogue.figures import sentences
 from layoutcheck.errors import InputError
-from layoutcheck.machine.arch import BLACKWELL_FORMS, GUARDS, Arch, Needs, has, parse_arch
+from layoutcheck.machine.arch import BLACKWELL_FORMS, GUARDS, MAX_BLOCK_THREADS, Arch, Needs, has, parse_arch
 
 # Where an instruction exists: the atoms' own, and what CUTLASS guards [PTX ISA, target notes].
 _INSTRUCTIONS: tuple[tuple[str, re.Pattern[str], Needs], ...] = (
@@ -81,7 +81,7 @@ def _launched(folded: str) -> Iterator[str]:
     """How many registers a thread may have for a block of so many threads whose launch is refused, or how many threads they leave."""
     if not _LAUNCH.search(folded):
         return
-    from layoutcheck.numerics.resources import MAX_THREADS, REGISTERS, most_registers, most_threads
+    from layoutcheck.numerics.resources import REGISTERS, most_registers, most_threads
 
     blocks = {int(one["block"] or one["threads"]) for one in _BLOCK.finditer(folded)}
     used = {int(one["count"] or one["each"]) for one in _USED.finditer(folded)}
@@ -95,6 +95,6 @@ def _launched(folded: str) -> Iterator[str]:
             else ""
         )
         yield f"{said}{each} registers a thread let a block have {threads} threads at the most: launch no more, or compile for more threads by __launch_bounds__({asked or 'threads'}) or -maxrregcount"
-    elif len(blocks) == 1 and not used and max(blocks) <= MAX_THREADS:
+    elif len(blocks) == 1 and not used and max(blocks) <= MAX_BLOCK_THREADS:
         (count,) = blocks
         yield f"a block of {count} threads fits with {most_registers(count)} registers a thread or fewer: __launch_bounds__({count}) on the kernel keeps the compiler below it"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutcheck.algebra import inttuple
+from layoutcheck.algebra.integers import round_up
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
@@ -52,7 +53,7 @@ def padded(extents: Sequence[int], strides: Sequence[int], vector: int) -> list[
     for i in sorted(range(len(out)), key=out.__getitem__):
         old = out[i]
         if old > 1:
-            out[i] = _round(max(old, reach) if old >= was else old, vector) if extents[i] > 1 else old
+            out[i] = round_up(max(old, reach) if old >= was else old, vector) if extents[i] > 1 else old
         if old > 0:
             was, reach = max(was, old * extents[i]), max(reach, out[i] * extents[i])
     return out
@@ -66,17 +67,13 @@ def _rest_padded(memref: Memref, vector: int) -> Memref:
     strides = list(inttuple.flatten((first.stride,)))
     for mode in rest:
         leaves = inttuple.flatten((mode.stride,))
-        strides += [_round(d, vector) if isinstance(d, int) and d > 1 else d for d in leaves]
+        strides += [round_up(d, vector) if isinstance(d, int) and d > 1 else d for d in leaves]
     return _strided(memref, strides)
 
 
 def _strided(memref: Memref, strides: list[int]) -> Memref:
     shape = memref.layout.shape
     return memref.with_layout(Layout(shape, inttuple.unflatten(iter(strides), shape)))
-
-
-def _round(stride: int, vector: int) -> int:
-    return -(-stride // vector) * vector
 
 
 def _raised(old: Memref, new: Memref) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from layoutcheck.algebra.integers import round_up
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.lanes import LANE_APART_BYTES
 from layoutcheck.copies.offsets import IntArray
@@ -104,16 +105,12 @@ def arena(
     chunks = int(chunk.max(initial=0)) + 1 if pitch else 1
     if space in SHARED and not pitch:
         origin = base - SHARED_START  # shared addresses are the machine's own
-        return Arena(space, base, 0, 1, _up(origin + high, 16), origin, unit_bits)
-    origin = _up(-low, PAGE_BYTES) + base % PAGE_BYTES
+        return Arena(space, base, 0, 1, round_up(origin + high, 16), origin, unit_bits)
+    origin = round_up(-low, PAGE_BYTES) + base % PAGE_BYTES
     step = 1024 if space in SHARED else PAGE_BYTES
     if space in SHARED:
-        origin = _up(-low, 1024) + (base - SHARED_START) % 1024
-    return Arena(space, base, pitch, chunks, _up(origin + high, step), origin, unit_bits)
-
-
-def _up(n: int, step: int) -> int:
-    return -(-n // step) * step
+        origin = round_up(-low, 1024) + (base - SHARED_START) % 1024
+    return Arena(space, base, pitch, chunks, round_up(origin + high, step), origin, unit_bits)
 
 
 def coded(contents: IntArray, turn: int, digit_bits: int, poison: IntArray) -> IntArray:

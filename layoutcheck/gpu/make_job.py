@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from layoutcheck.algebra.integers import round_up
 from layoutcheck.analysis import Analysis, analysed
 from layoutcheck.analysis.comparison.observables import arriving_bytes, asked_bytes
 from layoutcheck.analysis.instantiation import bases, instantiations
@@ -175,7 +176,7 @@ def _side_by_side(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> t
     done = execution(copy, src_base, dst_base, instance)
     read = np.concatenate([done.src.reshape(-1), intent(instance, src_base, dst_base).src.reshape(-1)])
     top = int(read.max(initial=0)) * done.unit_bits // 8 + 2 * GUARD_BYTES
-    return src_base, dst_base + -(-(top - SHARED_BASE) // SHARED_BASE) * SHARED_BASE
+    return src_base, dst_base + round_up(top - SHARED_BASE, SHARED_BASE)
 
 
 def _refuse_odd_registers(copy: Copy, done: Execution, sides: tuple[Arena, Arena]) -> None:

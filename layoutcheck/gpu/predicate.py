@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from layoutcheck.algebra.integers import round_up
 from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Execution, Intent
@@ -90,5 +91,5 @@ def _image(copy: Copy, truth: BoolArray) -> tuple[bytes, int]:
         one = (1).to_bytes(width, "little")
     rows = [b"".join(one if entry else b"\0" * width for entry in row) for row in truth.tolist()]
     apart = max(_APART_BYTES, copy.pred.proved_align_bytes)
-    pitch = -(-len(rows[0]) // apart) * apart
+    pitch = round_up(len(rows[0]), apart)
     return b"".join(row.ljust(pitch, b"\0") for row in rows), pitch

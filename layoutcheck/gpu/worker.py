@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from layoutcheck.algebra.integers import round_up
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.errors import InputError
 from layoutcheck.gpu import tma
@@ -68,7 +69,7 @@ def _turn(device: Device, function: Any, task: Task, job: Job, turn: int) -> tup
     for side, image in data.items():
         offsets[side] = used
         device.write(used, image)
-        used += -(-(len(image) + 1) // _ALIGN) * _ALIGN
+        used += round_up(len(image) + 1, _ALIGN)
     device.write(used, _records(device, task, job, offsets))
     device.write(0, bytes(8) + job.expect)
     shared_bytes = job.shared.size_bytes if job.shared is not None else 0
@@ -112,7 +113,7 @@ def _records(device: Device, task: Task, job: Job, offsets: dict[str, int]) -> b
     if task.words:
         return tma.record(task, job, images)
     return b"".join(
-        parameter.data(images).ljust(-(-size // 4) * 4, b"\0")
+        parameter.data(images).ljust(round_up(size, 4), b"\0")
         for parameters in job.parameters
         for parameter, size in zip(parameters, task.sizes, strict=True)
     )

@@ -20,6 +20,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from layoutcheck.algebra.integers import round_up
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.errors import LayoutcheckError
 
@@ -172,7 +173,7 @@ def passed(
             if word == 0 and mapped and i in mapped:
                 lines.append(f"    mapa.shared::cluster.u32 %v, %v, {mapped[i]};")
             lines.append(f"    st.param.b32 [a{i}+{word}], %v;")
-        at += -(-size // 4) * 4
+        at += round_up(size, 4)
     return lines, at
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from layoutcheck.algebra.integers import round_up
 from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import MAX_BLOCK_THREADS, WARP
 from layoutcheck.numerics.formats import fmt
 
-WARP = 32
-MAX_THREADS = 1024  # a CTA
 MAX_REGISTERS = 256  # a thread, by the header; compilers stop at 255
 REGISTERS = 65536  # a multiprocessor, and the most a CTA may have
 _REGISTER_UNIT = 256  # registers are given to warps in units of this many
@@ -97,7 +97,7 @@ def occupancy(on: Device, threads: int, registers: int, smem_bytes: int, barrier
     limits = {
         "registers": _by_registers(warps, registers),
         "shared memory": _by_shared_memory(on, smem_bytes),
-        "threads": on.threads // WARP // warps if threads <= MAX_THREADS else 0,
+        "threads": on.threads // WARP // warps if threads <= MAX_BLOCK_THREADS else 0,
         "CTAs": on.ctas,
     }
     if on.barriers is not None:
@@ -107,15 +107,15 @@ def occupancy(on: Device, threads: int, registers: int, smem_bytes: int, barrier
 
 def _by_registers(warps: int, registers: int) -> int:
     """A warp's registers come from one partition; the launch check rounds its warps up to all partitions."""
-    per_warp = _up(WARP * registers, _REGISTER_UNIT)
-    if registers > MAX_REGISTERS or per_warp * _up(warps, _PARTITIONS) > REGISTERS:
+    per_warp = round_up(WARP * registers, _REGISTER_UNIT)
+    if registers > MAX_REGISTERS or per_warp * round_up(warps, _PARTITIONS) > REGISTERS:
         return 0
     return REGISTERS // _PARTITIONS // per_warp * _PARTITIONS // warps
 
 
 def most_threads(registers: int) -> int:
     """The threads of the largest CTA in which each has as many registers; 0 where there is none."""
-    warps = (one for one in range(MAX_THREADS // WARP, 0, -1) if _by_registers(one, registers))
+    warps = (one for one in range(MAX_BLOCK_THREADS // WARP, 0, -1) if _by_registers(one, registers))
     return WARP * next(warps, 0)
 
 
@@ -127,14 +127,10 @@ def most_registers(threads: int, blocks: int = 1) -> int:
 
 
 def _by_shared_memory(on: Device, smem_bytes: int) -> int:
-    taken = _up(smem_bytes + on.reserved_smem_bytes, on.smem_unit_bytes)
+    taken = round_up(smem_bytes + on.reserved_smem_bytes, on.smem_unit_bytes)
     if taken > on.smem_cta_bytes + on.reserved_smem_bytes:
         return 0
     return on.smem_bytes // taken if taken else on.ctas
-
-
-def _up(value: int, step: int) -> int:
-    return -(-value // step) * step
 
 
 MOST_REGISTERS = 255  # a thread, that a compiler gives
@@ -268,8 +264,10 @@ def resources(kernel: Kernel, on: str | Device = "H200") -> dict[str, Any]:
     """
     on = device(on) if isinstance(on, str) else on
     _positive(threads=kernel.threads, ctas=kernel.ctas)
-    if kernel.threads > MAX_THREADS:
-        raise InputError(f"{kernel.name}: {kernel.threads} threads a CTA", expected=f"at most {MAX_THREADS}")
+    if kernel.threads > MAX_BLOCK_THREADS:
+        raise InputError(
+            f"{kernel.name}: {kernel.threads} threads a CTA", expected=f"at most {MAX_BLOCK_THREADS}"
+        )
     if kernel.registers is not None and not 1 <= kernel.registers <= MOST_REGISTERS:
         raise InputError(
             f"{kernel.name}: {kernel.registers} registers a thread", expected=f"1 to {MOST_REGISTERS}"

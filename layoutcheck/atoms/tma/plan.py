@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from layoutcheck.algebra.complement import complement
 from layoutcheck.algebra.composition import composition
+from layoutcheck.algebra.integers import round_up
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.algebra.inverse import right_inverse
 from layoutcheck.algebra.layout import Layout
@@ -100,7 +101,7 @@ def descriptor(
     for side in sides:
         extent, step = 1, 0
         for mode in side.modes:  # several modes of one dimension: their common step, and how far they reach
-            n, d = shape[mode], -(-stride[mode] * bits // 8) * 8 if bytewise else stride[mode] * bits
+            n, d = shape[mode], round_up(stride[mode] * bits, 8) if bytewise else stride[mode] * bits
             common = math.gcd(step, d)
             several = common and len(side.modes) > 1
             extent = (extent - 1) * (step // common) + (n - 1) * (d // common) + 1 if several else n

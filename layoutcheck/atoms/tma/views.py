@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from layoutcheck.algebra.basis import Basis
-from layoutcheck.algebra.integers import Dynamic, Int, divisor
+from layoutcheck.algebra.integers import Dynamic, Int, divisor, round_up
 from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.atoms.tma import ROWS, TmaCopy
@@ -152,7 +152,7 @@ def _steps_along(there: CoordTensor, rank: int, count: int) -> list[tuple[int, i
         elements *= extent
     for leaf in beyond:
         of, least = found[leaf]
-        step = -(-reached[of] // least) * least
+        step = round_up(reached[of], least)
         found[leaf] = of, step
         reached[of] += step * (shape[leaf] - 1)
     return found

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from layoutcheck.algebra.integers import round_up
 from layoutcheck.brackets import split
 from layoutcheck.digits import is_number
 
@@ -55,7 +56,7 @@ class Type:
             size = self.count * self.parts[0].size_bytes
         elif self.kind == "struct":
             object.__setattr__(self, "offsets", tuple(_offsets(self.parts, self.packed)))
-            size = _up(self.offsets[-1], align)
+            size = round_up(self.offsets[-1], align)
         object.__setattr__(self, "size_bytes", size)
         object.__setattr__(self, "align_bytes", align)
 
@@ -112,11 +113,7 @@ def _offsets(parts: tuple[Type, ...], packed: bool) -> Iterator[int]:
     """Where each part of a struct begins, and where the last ends."""
     at = 0
     for part in parts:
-        at = at if packed else _up(at, part.align_bytes)
+        at = at if packed else round_up(at, part.align_bytes)
         yield at
         at += part.size_bytes
     yield at
-
-
-def _up(at: int, align: int) -> int:
-    return -(-at // align) * align
