@@ -25,30 +25,21 @@ def render(found: Canonical, format_: str, style: Style) -> str:
             + "\n"
         )
     title = f"{found.verdict}: {found.layout} is {_SAID[found.verdict]} for {found.unit}"
-    lines = _wrapped("", f"{title}: {found.name}" if found.name else title, style)
-    if found.read_as:
-        lines += _wrapped("  read as  ", found.read_as, style)
-    if found.reason:
-        lines += _wrapped("  ", found.reason, style)
-    if found.decision.message:
-        lines += _wrapped("  compiler  ", found.decision.message, style)
+    lines = style.behind("", f"{title}: {found.name}" if found.name else title)
+    lines += style.behind("  read as  ", found.read_as)
+    lines += style.behind("  ", found.reason)
+    lines += style.behind("  compiler  ", found.decision.message)
     if found.decision.accepted:
-        lines += _wrapped(
+        lines += style.behind(
             "  descriptor  ",
             f"leading offset {found.decision.leading_bytes} B, stride offset "
             f"{found.decision.stride_bytes} B; the base must be a multiple of {found.align_bytes} B",
-            style,
         )
     if found.nearest:
         near = f"{found.nearest_name}: {found.nearest}, {found.nearest_swizzle} on the pointer (bytes)"
-        lines += _wrapped("  nearest  ", near, style)
+        lines += style.behind("  nearest  ", near)
         lines += [f"    {line}" for line in found.code.splitlines()]
     elif found.verdict != "legal":
         lines.append("  nearest  none: no canonical tile has this shape and element type")
     lines.append(f"  ({_MEASURED[found.unit]})")
     return "\n".join(lines) + "\n"
-
-
-def _wrapped(head: str, text: str, style: Style) -> list[str]:
-    """The text behind its head, in lines that fit the width."""
-    return style.wrap(text, " " * max(2, len(head)), head)

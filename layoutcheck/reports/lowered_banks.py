@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from layoutcheck.digits import many
 from layoutcheck.dsl.lowered.costs import LineCost
 from layoutcheck.dsl.lowered.totals import KernelLines, LineTotal
 from layoutcheck.findings import json_lines
@@ -84,7 +85,7 @@ def _total_table(kernel: KernelLines) -> Iterator[str]:
         return
     blocks = kernel.grid[0] * kernel.grid[1] * kernel.grid[2]
     some = "" if kernel.evaluated == blocks else f", counted by {kernel.evaluated} at the edges of the grid"
-    yield f"{kernel_name(kernel.kernel)}: {blocks} block{'s' * (blocks != 1)}{some}"
+    yield f"{kernel_name(kernel.kernel)}: {many(blocks, 'block')}{some}"
     if kernel.lines:
         yield from aligned([_TOTAL_HEAD, *(_total_row(one) for one in kernel.lines)])
     else:

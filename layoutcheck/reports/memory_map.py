@@ -45,7 +45,7 @@ def _text(one: MemoryMap, style: Style) -> Iterator[str]:
     ends = f", which end at byte {end:,}" if end > static else ""
     asked = "an unknown number of" if one.asked is None else f"{one.asked:,}"
     dynamic = any(region.name == DYNAMIC for region in one.regions)
-    parts = f"{len(allocated)} allocation{'s' * (len(allocated) != 1)}"
+    parts = many(len(allocated), "allocation")
     used = ""
     if dynamic:
         used = f"; {one.used(DYNAMIC):,} B of the dynamic part are used, the launch asks for {asked} B"

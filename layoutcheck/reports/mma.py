@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import ComposedLayout
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError
 from layoutcheck.findings import json_lines
 from layoutcheck.formats import check_format
@@ -27,14 +28,14 @@ def render(found: MmaReport, format_: str, style: Style) -> str:
         return svg.document(pictures(found)) + "\n"
     if format_ == "html":
         return _html(found)
-    lines = _wrapped("", f"{found.verdict}: {_head(found)}", style)
+    lines = style.behind("", f"{found.verdict}: {_head(found)}")
     for one in found.answers:
-        lines += ["", *_wrapped(f"{one.verdict}: ", one.title, style)]
-        lines += _wrapped("  ", one.message, style)
-        lines += _wrapped("  given  ", one.given, style)
+        lines += ["", *style.behind(f"{one.verdict}: ", one.title)]
+        lines += style.behind("  ", one.message)
+        lines += style.behind("  given  ", one.given)
         if one.canonical is not None and one.canonical.read_as:
-            lines += _wrapped("  read   ", f"as {one.canonical.read_as}", style)
-        lines += _wrapped("  fits   ", one.fits, style)
+            lines += style.behind("  read   ", f"as {one.canonical.read_as}")
+        lines += style.behind("  fits   ", one.fits)
         lines += [f"    {line}" for line in one.code.splitlines()]
     return "\n".join(lines) + "\n"
 
@@ -42,12 +43,7 @@ def render(found: MmaReport, format_: str, style: Style) -> str:
 def _head(found: MmaReport) -> str:
     atom = found.mma.atom
     where = ", ".join(f"{letter} in {atom.where(letter)}" for letter in LETTERS)
-    return f"{atom.name}, {found.mma.threads} thread{'s' * (found.mma.threads > 1)}: {where}"
-
-
-def _wrapped(head: str, text: str, style: Style) -> list[str]:
-    indent = " " * (len(head) if head.startswith(" ") else 2)
-    return style.wrap(text, indent, head) if text else []
+    return f"{atom.name}, {many(found.mma.threads, 'thread')}: {where}"
 
 
 def pictures(found: MmaReport) -> list[svg.Picture]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from layoutcheck.digits import many
 from layoutcheck.findings import json_lines
 from layoutcheck.gpu.races import Delay, RaceRun, Races, Tried
 from layoutcheck.reports.order import main
@@ -19,8 +20,8 @@ def render(races: Races, style: Style) -> str:
     machine = races.machine
     lines = [style(f"Run on a GPU: {machine.get('name', '?')} ({machine.get('arch', '?')}).", "bold"), ""]
     if not races.tried:
-        many = f"{races.kernels} kernel{'s' * (races.kernels != 1)}"
-        return "\n".join([*lines, f"nothing to confirm: the order of {many} shows nothing wrong", ""])
+        kernels = many(races.kernels, "kernel")
+        return "\n".join([*lines, f"nothing to confirm: the order of {kernels} shows nothing wrong", ""])
     failed = [run for run in races.usual if run.failed]
     why = f" ({_end(failed[0])})" if failed else ""
     lines.append(f"without delays: {len(failed)} of {len(races.usual)} runs fail{why}")
@@ -37,8 +38,9 @@ def _tried(one: Tried, races: Races, style: Style) -> Iterator[str]:
         yield from style.wrap(f"not tried: {one.problem}", "    ", "  ")
         return
     if run is None:
-        runs = f"{len(one.runs)} run{'s' * (len(one.runs) != 1)}"
-        yield from style.wrap(f"did not show in {runs} with delays, which proves nothing", "    ", "  ")
+        yield from style.wrap(
+            f"did not show in {many(len(one.runs), 'run')} with delays, which proves nothing", "    ", "  "
+        )
         return
     yield from style.wrap(f"shows with seed {run.seed}: {_end(run)}", "    ", "  ")
     yield from (line for delay in run.delays for line in style.wrap(_delay(delay), "      ", "    "))

@@ -108,6 +108,11 @@ class Style(NamedTuple):
             break_on_hyphens=False,
         ).wrap(text)
 
+    def behind(self, head: str, text: str) -> list[str]:
+        """`text` behind its head, in lines that fit the width; none for no text."""
+        indent = " " * (len(head) if head.startswith(" ") else 2)
+        return self.wrap(text, indent, head) if text else []
+
     def fitted(self, text: str) -> str:
         """A text whose longer lines are broken: below the last column of a table, else two further in."""
         lines = []

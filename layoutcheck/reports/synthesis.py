@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError
 from layoutcheck.findings import json_lines
 from layoutcheck.reports.style import Style, aligned
@@ -20,7 +21,7 @@ def render(found: Synthesis, style: Style, format_: str = "text", shown: int = 1
     readers = ", ".join(map(str, wanted.consumers))
     first = [
         f"{wanted.title} to {readers}: {wanted.threads} threads, "
-        f"{wanted.stages} stage{'s' * (wanted.stages > 1)}, {wanted.arch}",
+        f"{many(wanted.stages, 'stage')}, {wanted.arch}",
         "",
         *style.wrap(found.why),
         "",

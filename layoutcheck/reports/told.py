@@ -66,7 +66,7 @@ def facts(finding: Finding, longest: int | None = None) -> list[tuple[str, str]]
 def instructions(fix: Fix) -> str:
     """`4 instructions a thread`; "" where the count is not known."""
     count = fix.predicted.get("instructions_per_thread")
-    return f"{count} instruction{'s' * (count != 1)} a thread" if count else ""
+    return f"{many(count, 'instruction')} a thread" if count else ""
 
 
 def _plain(value: Any) -> str:

@@ -12,6 +12,7 @@ from layoutcheck.catalogue import answering, snippets, spoken, symptoms, tiles
 from layoutcheck.catalogue.figures import TYPES
 from layoutcheck.catalogue.questions import fragments
 from layoutcheck.catalogue.questions.asking import Asked
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError
 from layoutcheck.machine.best_swizzle import best_swizzle
 from layoutcheck.machine.tiles import in_elements, matrix_access
@@ -84,7 +85,7 @@ def functions(subject: str) -> Iterator[str]:
 def _each(layout: Layout) -> str:
     """The top-level modes of a layout, each in words."""
     told = [f"mode {at} {mode}: {_steps(mode)}" for at, mode in enumerate(layout.modes)]
-    return f"{len(told)} mode{'s' * (len(told) > 1)}: {'; '.join(told)}"
+    return f"{many(len(told), 'mode')}: {'; '.join(told)}"
 
 
 def _steps(mode: Layout) -> str:
