@@ -14,7 +14,6 @@ from layoutcheck.catalogue import (
     codes,
     cpp_conditions,
     cpp_stack,
-    cutlass_parts,
     demands,
     devices,
     dsl_names,
@@ -53,6 +52,17 @@ HERE, OF_NUMBERS = "; here ", ", which is false."
 _STEPS = ("raised", "said", "condition", "llvm", "option", "illegal", "manager", "pass", "file")
 _CODE = re.compile(r"\w(?:<\w+>)?\([\w.]|::|&&")  # a condition as it stands in a source, and no message
 _CONDITIONS = ("condition", "static", "check", "expected", "native", "before", "quoted", "said")
+_HEADERS = meanings.read(
+    "headers"
+)  # what each part of CUTLASS asks of its template arguments, by the paths of its headers
+_VAGUE = (
+    "choice",
+    "argument",
+    "size",
+    "unhandled",
+    "division",
+    "architecture",
+)  # kinds that say less than the header
 _INNERMOST = "The innermost instantiation in your own file has the layouts and types that cause it"
 
 
@@ -206,13 +216,22 @@ def _of_assertion(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups
     path = groups.get("op") or groups.get("room") or groups.get("plain", "")
     failure = cpp_stack.asserted(folded)
     false = broken(failure, folded)
-    told = cutlass_parts.cause(said, path, not false) if said or not false else ""
+    told, helps = of_header(said, path, alone=not false)
+    told = told if said or not false else ""
     equal = _EQUAL.fullmatch(_condition(failure)) if HERE in false else None
-    found = {"help": (f"Give {equal[1]} = {equal[2]}. " if equal else "") + cutlass_parts.helps(path)}
+    found = {"help": (f"Give {equal[1]} = {equal[2]}. " if equal else "") + helps}
     if not said:
         found["said"] = f"a static assertion without a message is false: {_condition(failure) or path}"
     found["check"] = "" if path.startswith("cutlass") else f". {SENTENCES['CHECK']}"
     return {**found, "cause": " ".join(filter(None, (false, told)))}
+
+
+def of_header(message: str, path: str, alone: bool = True) -> tuple[str, str]:
+    """(why an assertion of a header fails, what its code takes): by its path, and by the kind of a message that stands alone, without its condition."""
+    kind, room = refused.kind(message), meanings.first(_HEADERS, path)
+    told = refused.OTHER if kind is None else "" if room and kind.name in _VAGUE else kind.cause
+    cause = " ".join(filter(None, (told if alone else "", room.cause if room else "")))
+    return cause, room.helps if room else "Read the condition in the header's line"
 
 
 def _of_guard(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:

@@ -12,8 +12,8 @@ from layoutcheck.catalogue import ENTRIES, answers
 from layoutcheck.catalogue.cpp_causes import told
 from layoutcheck.catalogue.cpp_stack import asserted
 from layoutcheck.catalogue.cpp_types import placed
-from layoutcheck.catalogue.cutlass_parts import cause
 from layoutcheck.catalogue.entry import CLEAN, ELSEWHERE, Known
+from layoutcheck.catalogue.filling import of_header
 from layoutcheck.catalogue.tables import SYMPTOMS
 from layoutcheck.catalogue.tensor_map import faults
 from layoutcheck.cli import run
@@ -329,7 +329,7 @@ def test_the_condition_of_an_assertion_is_shown_with_the_arguments_that_it_names
     ],
 )
 def test_a_part_of_cutlass_says_what_it_asks_for(message: str, path: str, part: str) -> None:
-    assert part in cause(message, path)
+    assert part in of_header(message, path)[0]
 
 
 def test_a_frame_of_another_library_is_told_beside_the_fault() -> None:
