@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from layoutcheck.algebra import Layout, cosize, parse_layout, size
 from layoutcheck.algebra.modes import leaves
+from layoutcheck.brackets import closing
 from layoutcheck.catalogue import cpp_types
 from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.folding import WRONG
@@ -205,12 +206,12 @@ def printed(folded: str) -> Iterator[tuple[str, Layout | None]]:
 def placed(folded: str) -> Iterator[tuple[int, str, Layout | None]]:
     """Each `(shape):(stride)` of the text, and each layout that it prints as a C++ type alone, behind the place where it begins."""
     for joint in _JOINT.finditer(folded):
-        start, end = _opened(folded, joint.start()), _closed(folded, joint.end() - 1)
-        if start < 0 or end < 0 or not _PLAIN.fullmatch(folded, start, joint.start()):
+        start, behind = _opened(folded, joint.start()), joint.end() - 1
+        if start < 0 or not _PLAIN.fullmatch(folded, start, joint.start()):
             continue
-        shape, stride = folded[start : joint.start() + 1], folded[joint.end() - 1 : end]
-        text = _STATIC.sub("", f"{shape}:{stride}".replace(" ", ""))
         with suppress(InputError):
+            stride = folded[behind : closing(folded, behind, behind + _LONGEST)]
+            text = _STATIC.sub("", f"{folded[start : joint.start() + 1]}:{stride}".replace(" ", ""))
             yield start, text, parse_layout(text)
     inner = False  # of a composed layout, which stands by itself behind it
     for start, text in cpp_types.placed(folded) if not _ERROR.search(folded) else ():
@@ -226,16 +227,6 @@ def _opened(text: str, close: int) -> int:
         depth += {")": 1, "(": -1}.get(text[at], 0)
         if depth == 0:
             return at
-    return -1
-
-
-def _closed(text: str, opened: int) -> int:
-    """Behind the bracket that closes the one at `opened`; -1 where none does."""
-    depth = 0
-    for at in range(opened, min(len(text), opened + _LONGEST)):
-        depth += {"(": 1, ")": -1}.get(text[at], 0)
-        if depth == 0:
-            return at + 1
     return -1
 
 
