@@ -22,13 +22,6 @@ from layoutcheck.errors import InputError
 
 _ROWS = {row.name: row for row in rows("meanings/instantiations.txt")}
 _FIELD = re.compile(r"\{(\w+)\}")
-_CALLED = r"(?=.*(?:deleted function|copy_unpack\(|::with\b)).*?Copy_Traits<cute::(?P<operation>SM[0-9]+_TMA_"
-_OF_WGMMA = re.compile(
-    r'"(?P<shape>SM90_64x\w+?)_F16(?P<type>BF16|TF32)(?P=type)_(?P<form>\w+)" is undefined'
-)
-_NO_ATOM = re.compile(
-    r'::(?P<call>make_tiled_copy\w*)" matches.*? are: \((?!const |cute::Copy_A|<)(?P<given>[\w:]+)'
-)
 _PICKED = {"Tiler": "tiler", "LShape": "thread layout", "LStride": "thread layout"}
 _CONSTANT = re.compile(r'identifier "_(?P<number>[0-9]+)" is undefined')
 _REGISTERS = re.compile(r"size\(r(?P<operand>[ABCD])\) == Int<RegNum")
@@ -285,8 +278,9 @@ def _flagged(failure: Failure) -> Says:
     return "flag of a layout", told | {"layout": made.shown("Layout")}
 
 
-# What a failure is read by: a way, or the row that says it with the groups of the pattern.
+# What a failure is read by: the words of a row, whose groups its sentences name, or a way.
 _WAYS: tuple[tuple[re.Pattern[str], Callable[[Failure], Says] | str], ...] = (
+    *((re.compile(row.field("words")), row.name) for row in _ROWS.values() if "words" in row.fields),
     (re.compile(r"failed to vectorize into registers|layout doesn't vectorize"), cpp_copies.unadjacent),
     (re.compile(r"qualifiers dropped in binding"), cpp_copies.of_other_spaces),
     (re.compile(r"cp\.async sizeof\(TS\)"), cpp_copies.of_other_width),
@@ -298,14 +292,7 @@ _WAYS: tuple[tuple[re.Pattern[str], Callable[[Failure], Says] | str], ...] = (
     (re.compile(r"size<0>\(stensor\) == size<0>"), _grouped),
     (re.compile(r"Not a canonical [GU]MMA_"), _described),
     (re.compile(r"TMA requires CTA_Tile and SLayout|Could not find a common tile-gmem"), _boxed),
-    (re.compile(_CALLED + r"\w*MULTICAST\w*)"), "mask of TMA"),
-    (re.compile(_CALLED + r"\w+)"), "barrier of TMA"),
-    (_OF_WGMMA, "accumulator"),
     (_CONSTANT, _constant),
-    (_NO_ATOM, "no copy atom"),
-    (re.compile(r'\("std::basic_ostream|"std::cout" is undefined in device'), "stream in a kernel"),
-    (re.compile(r"Expected TMEM tensor"), "no tensor memory"),
-    (re.compile(r"must have bool type.*\bpred\("), "no predicate"),
     (re.compile(r"name followed by \"::\" must be"), _run_time),
     (re.compile(r"Expecting ValType[ABC] type"), _types),
     (re.compile(r"Expected a B-bit pointer type"), _flagged),
