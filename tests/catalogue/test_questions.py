@@ -23,8 +23,8 @@ from layoutcheck.sources.diagnostics import read_errors
         ("which swizzle is right for ldmatrix with a 64 x 32 fp16 tile?", ("rows of 64 bytes (32 elements) S<2,4,3>",)),
         ("which thread holds which element of the m16n8k16 accumulator", ("4 values in 4 registers", "n = 2 (l % 4) + v % 2", "((4,8),(2,2)):((32,1),(16,8))")),
         ("why has operand A of mma.sync m16n8k32 int8 4 registers a lane?", ("16 values in 4 registers",)),
-        ("does cp.async support 2 bytes", ("no: one cp.async moves 4, 8 or 16 bytes", "not 2")),
-        ("does cp.async support 64 bits?", ("yes: a cp.async moves 8 bytes",)),
+        ("does cp.async support 2 bytes", ("cp.async: one cp.async moves 4, 8 or 16 adjacent bytes", "takes a plain load and store")),
+        ("does cp.async support 64 bits?", ("cp.async: one cp.async moves 4, 8 or 16 adjacent bytes", "num_bits_per_copy 32, 64, 128")),
         ("Why Does CUTLASS Use 3-4-3 Swizzle?", ("XORs bits 4 to 6 of an offset with its bits 7 to 9", "repeats after 1024")),
         ("why is my layout printed as ((8,1),4):((1,0),8)", ("8 adjacent elements by 1", "as a function of one index it is 32:1")),
         ("I have a (64,32):(32,1) fp16 tile and read it by ldmatrix.trans; which swizzle is free of bank conflicts?", ("S<2,4,3> on the pointer",)),
@@ -117,7 +117,7 @@ def test_beside_what_is_worked_out_one_law_is_told() -> None:
     [
         ("How do I predicate a TMA store?", "The law nearest to its words, which need not answer it: "),
         ("a predicated TMA store of the last tile, bounds inside the tensor", "No error or question"),
-        ("does cp.async support 2 bytes", "no: one cp.async moves"),
+        ("does cp.async support 2 bytes", "cp.async: one cp.async moves"),
         ("Do I need tma_store_wait?", "tma_store_wait, cp.async.bulk.wait_group: a bulk store signals no"),
         (
             "CUTLASS has tma_store_wait after a TMA store. Do I need it?",

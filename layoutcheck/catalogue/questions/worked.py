@@ -25,9 +25,6 @@ _PRINTED = re.compile(r"(?i)\b(?:print\w*|mean\w*|layout|read|shape|stride|under
 _TRIPLE = re.compile(
     r"\b(?:Swizzle|Sw|S) ?< ?(?P<bits>[0-9]) ?, ?(?P<base>[0-9]) ?, ?(?P<shift>[0-9]) ?>|(?i:swizzl\w*)[^.;]{0,60}?\b(?P<b>[0-9])(?:-|, ?| )(?P<m>[0-9])(?:-|,? and |, ?| )(?P<s>[0-9])\b|\b(?P<bb>[0-9])-(?P<mm>[0-9])-(?P<ss>[0-9]) (?i:swizzl)"
 )
-_ASYNC = re.compile(
-    r"(?i)\b(?:cp\.async|cp_async|memcpy_async|CopyG2SOp)\b(?!\.bulk)[^.?]{0,60}?\b(?P<count>[0-9]{1,4})[- ]?(?P<unit>bits?|bytes?|B)\b|\b(?P<other>[0-9]{1,4})[- ]?(?P<of>bits?|bytes?|B)\b[^.?]{0,40}\b(?:cp\.async|cp_async|memcpy_async)\b(?!\.bulk)"
-)
 _LAID_OUT = re.compile(r"[(\[][0-9]+ ?,")
 _TILE = re.compile(
     r"(?<![x×] )(?<![x×\w])(?P<rows>[0-9]{1,4}) ?[x×] ?(?P<columns>[0-9]{1,4})\b(?! ?[x×] ?[0-9])"
@@ -38,7 +35,6 @@ _SIZE = re.compile(r"(?i)\bhow (?:many bytes|much|large|big)\b|\bbytes\b|\bsize\
 _EXPECTED = re.compile(r"(?i)expect_?tx|transaction|tx[ _-]?(?:count|bytes)")
 _MOVED = re.compile(rf"(?i)\b(?P<count>[0-9]{{1,4}}) (?P<type>{'|'.join(TYPES)})\b")
 _ROWS = (32, 64, 128)  # bytes
-_WIDTHS = (4, 8, 16)  # bytes of a cp.async [PTX ISA]
 
 
 def told(asked: Asked, text: str, folded: str) -> tuple[str, ...]:
@@ -49,7 +45,6 @@ def told(asked: Asked, text: str, folded: str) -> tuple[str, ...]:
         *spoken.numbers(folded),
         *_bytes(subject, folded),
         *_promised(folded),
-        *_asynchronous(subject),
         *_matrices(subject, folded),
         *_swizzles(subject, folded),
         *(one for one in snippets.facts(text) if not one.startswith("Swizzle<")),
@@ -159,19 +154,6 @@ def _promised(folded: str) -> Iterator[str]:
         f"from_dlpack(t) without assumed_align promises the {bits // 8} B of one element alone, so that each copy moves one: {count} x {bits // 8} B = {count * bits // 8} B take {count} instructions, and {-(-count * bits // 128)} of 128 bits with assumed_align=16{width}, "
         "if the values lie one behind another and the strides are multiples of 16 B (LC101, LC102)"
     )
-
-
-def _asynchronous(subject: str) -> Iterator[str]:
-    """Whether a cp.async moves as much as a question asks."""
-    found = _ASYNC.search(subject)
-    if found is None:
-        return
-    count, unit = int(found["count"] or found["other"]), (found["unit"] or found["of"]).lower()
-    size = count / 8 if unit.startswith("bit") else count
-    if size in _WIDTHS:
-        yield f"yes: a cp.async moves {size:g} bytes, if both addresses are multiples of {size:g} (PTX ISA, cp.async)"
-    else:
-        yield f"no: one cp.async moves 4, 8 or 16 bytes (.cg: 16 alone), not {size:g}; take a plain load and store, or move more at a time (PTX ISA, cp.async; LC103)"
 
 
 def _matrices(subject: str, folded: str) -> Iterator[str]:
