@@ -132,11 +132,7 @@ OF_VALUES = "type", "owner", "context", "operation"
 _SPACES = meanings.read("spaces")
 
 
-def space(name: str) -> str:
-    """The memory space that a name speaks of: "shared"; "" for none."""
-    return found.name if (found := meanings.first(_SPACES, name)) else ""
-
-
-def given_by(name: str) -> str:
-    """What gives a tensor in the memory space of the name; "" for none."""
-    return found.cause if (found := meanings.first(_SPACES, name)) else ""
+def space(name: str) -> tuple[str, str]:
+    """The memory space that a name speaks of, "shared", and what gives a tensor in it; "" for none."""
+    found = meanings.first(_SPACES, name)
+    return (found.name, found.cause) if found else ("", "")

@@ -169,7 +169,7 @@ def _comparison(test: ast.Compare, holds: bool) -> str:
 
 def _measured(left: ast.expr, right: ast.expr, equal: bool) -> str:
     """What it means that two numbers are equal or not: multiples, powers of two, dimensions, strides; or ""."""
-    if isinstance(left, ast.BinOp) and _is_zero(right):
+    if isinstance(left, ast.BinOp) and isinstance(right, ast.Constant) and right.value == 0:
         if isinstance(left.op, ast.Mod):
             return f"{term(left.left)} {_IS[equal]} a multiple of {term(left.right)}"
         if isinstance(left.op, ast.BitAnd):
@@ -282,10 +282,6 @@ def _article(kind: str) -> str:
 def called(node: ast.Call) -> str:
     """The name of the function that is called, without what it is of."""
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-
-
-def _is_zero(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 0
 
 
 _MOST_READ = 300  # characters of a condition that are read

@@ -37,6 +37,7 @@ _IN_QUOTES = re.compile(
 _FIRST, _LAST = rf"(?:{_ANY_QUOTE}|(?<![\w.]))", rf"(?:{_ANY_QUOTE}|(?!\w))"  # before a name, and behind one
 _WITHOUT_QUOTES = str.maketrans("-", " ", _QUOTES)
 _ARTICLES = ("the", "a", "an")
+_AROUND = ("(?=", "(?!", "(?<=", "(?<!")  # how a group begins that only looks at what stands around a match
 _EXACT = "(?-i:"
 _Tokens = Iterator[re.Match[str]]
 
@@ -94,7 +95,8 @@ def loose(pattern: str) -> str:
             behind = any(one.startswith("(?<") for one in groups)  # whose width is fixed
             follows = next((one[0] for one in tokens[at + 1 :] if not _opens(one) and one[0] != ")?"), "")
             follows = "" if follows == "|" and not groups else follows
-            alone = ((lazy or begins) and not any(map(str.isalpha, run))) or any(map(_is_around, groups))
+            around = any(group.startswith(_AROUND) for group in groups)
+            alone = ((lazy or begins) and not any(map(str.isalpha, run))) or around
             is_kept = behind or run.strip().lower() in _ARTICLES or (chosen and alone)
             other = re.escape(run) if is_kept else _loose(run, begins, alone, follows)
             text = text if chosen and other == run else other
@@ -117,11 +119,6 @@ def _unquoted(found: re.Match[str]) -> str:
     but, many = found["but"], found["many"]
     bare = rf"(?:[^\s{but}]{many}(?<![.,;:])|[^{but}]{many}?)"
     return f"{found['begin']}(?:(?<={_ANY_QUOTE})[^{but}]{many}{found['lazy']}|{bare}|(?!)){found['end']}"
-
-
-def _is_around(group: str) -> bool:
-    """Whether a group only looks at what stands around a match."""
-    return group.startswith(("(?=", "(?!", "(?<=", "(?<!"))
 
 
 def _loose(run: str, begins: bool, alone: bool, follows: str) -> str:

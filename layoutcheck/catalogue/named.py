@@ -49,8 +49,11 @@ def of_names(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
     if members:
         facts.append(f"{owner} has {', '.join(members)}")
     alike = installed.near(name) if not facts and name[:1].isalpha() else None
-    if dsl_names.space(name) and (alike is None or dsl_names.space(alike) != dsl_names.space(name)):
-        facts += _of_space(name, alike)
+    space, given = dsl_names.space(name)
+    other, _ = dsl_names.space(alike or "")
+    if space and (alike is None or other != space):
+        facts.append(f"{space} memory is given by {given}")
+        facts += [f"{alike}, which is written alike, gives {other} memory: another program"] * bool(other)
         alike = None
     facts = [
         *_of_versions(groups),
@@ -58,16 +61,6 @@ def of_names(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
         *(dsl_names.TYPES[one] for one in _types(groups) if one in dsl_names.TYPES),
     ]
     return tuple(facts) + ((f"the installed DSL has {alike}",) if alike else ())
-
-
-def _of_space(name: str, alike: str | None) -> list[str]:
-    """What gives memory of the space that a missing name speaks of, and what the name that is written alike would give."""
-    other = dsl_names.space(alike) if alike else ""
-    wrong = f"{alike}, which is written alike, gives {other} memory: another program" if other else ""
-    return [
-        f"{dsl_names.space(name)} memory is given by {dsl_names.given_by(name)}",
-        *([wrong] if wrong else []),
-    ]
 
 
 def _of_versions(groups: dict[str, str]) -> tuple[str, ...]:

@@ -272,7 +272,10 @@ def _template(said: list[str]) -> tuple[list[str | None], list[str]]:
     parts: list[str | None] = []
     holes = []
     for one in said:
-        strings = [_ESCAPED.sub(_unescaped, string) for string in _STRING.findall(one)]
+        strings = [
+            _ESCAPED.sub(lambda one: " " if one[1] in "nt" else one[1], string)
+            for string in _STRING.findall(one)
+        ]
         if not strings or _STRING.sub("", one).strip(" \n\t+()").replace("std::string", ""):
             parts.append(None)
             holes.append(_SPACE.sub(" ", one) if not strings else "")
@@ -284,10 +287,6 @@ def _template(said: list[str]) -> tuple[list[str | None], list[str]]:
                 holes.append("")
             parts.append(literal)
     return _joined(parts), holes
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return {"n": " ", "t": " "}.get(match[1], match[1])
 
 
 def _joined(parts: list[str | None]) -> list[str | None]:

@@ -42,11 +42,6 @@ def is_open(answer: Answer) -> bool:
     return unsaid or entry in OPEN or entry.name in whose.FAULTS
 
 
-def _is_led(answer: Answer) -> bool:
-    """Whether a law may stand before the cause of an answer's entry: one that is open, and not the rule of TMA's addresses."""
-    return is_open(answer) and answer.entry is not _BY_TMA
-
-
 @lru_cache(maxsize=8)
 def numbers(folded: str) -> tuple[str, ...]:
     """What the numbers of a text decide."""
@@ -76,7 +71,7 @@ def led(answer: Answer, told: laws.Told, folded: str) -> Answer:
     """
     entry, first = answer.entry, next(iter(told.laws), None)
     general = whose.without_cute(entry, entry.cause.partition("{")[0].strip(), folded)
-    if not _is_led(answer) or general not in answer.cause:
+    if not is_open(answer) or entry is _BY_TMA or general not in answer.cause:
         claims = (f"the text itself says: {one}" for one in told.claims)
         return replace(answer, facts=(*answer.facts, *claims, *told.code, *map(may_be, told.laws)))
     said = "; ".join(f"'{one.rstrip('.')}'" for one in told.claims)

@@ -79,10 +79,6 @@ def _state(files: Sequence[str], cache: Cache) -> str:
     return digest(*(_content(file, cache) for file in files))
 
 
-def _hexadecimal(stored: Any) -> str:
-    return bytes.fromhex(stored).hex()
-
-
 _contents: dict[str, str] = {}  # of files read in this process
 
 
@@ -97,7 +93,11 @@ def _content(file: str, cache: Cache) -> str:
             return "folder"
         key = digest(f"{file} {found.st_size} {found.st_mtime_ns}")
         if key not in _contents:
-            kept = cache.get(key, _hexadecimal) if found.st_size > _LARGE_BYTES else None
+            kept = (
+                cache.get(key, lambda stored: bytes.fromhex(stored).hex())
+                if found.st_size > _LARGE_BYTES
+                else None
+            )
             _contents[key] = kept or digest_regular(file)
     except OSError:
         return "gone"

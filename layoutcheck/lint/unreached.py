@@ -125,7 +125,10 @@ class _Runs:
         wanted, had = _other_arch(f"{path} {' '.join(name for name, _ in around)}", importing)
         if wanted:
             again = [one for one in importing if BUILT_FOR.format(wanted) not in one.trace.notes]
-            self.elsewhere.update((_for(run.case, wanted), None) for run in again if run.case.free)
+            for case in (run.case for run in again if run.case.free):
+                name = f"{case}[{wanted}]"
+                other = replace(case, arch=wanted, name=name, free=False, named=False, more=True)
+                self.elsewhere[other] = None
             return f"its name says {wanted.strip('a')}, and programs ran for {had}"
         for run in importing:
             for one in _of_the_run(run):
@@ -193,10 +196,6 @@ def _words(failure: TraceFailure) -> str:
             known = dsl_names.of_module(found["module"], found["name"])
             return "; ".join([said, *known[:1]])
     return said
-
-
-def _for(case: RegisteredCase, arch: str) -> RegisteredCase:
-    return replace(case, arch=arch, name=f"{case}[{arch}]", free=False, named=False, more=True)
 
 
 def _other_arch(names: str, importing: Sequence[CaseRun]) -> tuple[str, str]:

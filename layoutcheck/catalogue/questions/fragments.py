@@ -68,7 +68,7 @@ def _named(text: str) -> MmaAtom | None:
         spoken = [
             _SPOKEN[one["type"].lower()] for one in _TYPE.finditer(text) if one["type"].lower() in _SPOKEN
         ]
-        a = b = spoken[0] if spoken else _by_extent(shape)
+        a = b = spoken[0] if spoken else "f16" if shape[2] == 16 else ""  # k8 and k32 are of two widths
         d = "i32" if a in ("i8", "u8") else "f32"
     from layoutcheck.machine.dtypes import dtype
 
@@ -79,11 +79,6 @@ def _named(text: str) -> MmaAtom | None:
         )
     except InputError:
         return None
-
-
-def _by_extent(shape: tuple[int, int, int]) -> str:
-    """The type that a shape alone leaves: k16 is of 16-bit elements, where k8 and k32 are of two widths."""
-    return "f16" if shape[2] == 16 else ""
 
 
 def _element(atom: MmaAtom, letter: str, subject: str) -> Iterator[str]:

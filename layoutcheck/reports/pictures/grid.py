@@ -40,7 +40,8 @@ def grid_picture(layout: AnyLayout, tiled: TiledCopy | None = None) -> Picture:
         body, y = cells.draw(rows, columns, 1, 1, _TOP, wide)
     else:
         wide = cells.wide(rows, columns)
-        step = (-(-rows // _BLOCKS), _power(-(-columns // int((WIDTH - _GUTTER) / wide))))
+        least = -(-columns // int((WIDTH - _GUTTER) / wide))
+        step = (-(-rows // _BLOCKS), 1 << max(0, least - 1).bit_length())  # a power of two along the columns
         body, y = cells.draw(-(-rows // step[0]), -(-columns // step[1]), *step, _TOP, wide)
         corner = (min(rows, _CORNER[0]), min(columns, _CORNER[1]))
         body.append(svg.text(_GUTTER, y + 22, f"the first {corner[0]} x {corner[1]}, in full", "lc-s lc-u"))
@@ -182,8 +183,3 @@ def _said(offset: Any) -> str:
 
 def _short(words: str) -> str:
     return words if len(words) <= 90 else words[:87] + "..."
-
-
-def _power(least: int) -> int:
-    """The least power of two that is not below."""
-    return 1 << max(0, least - 1).bit_length()
