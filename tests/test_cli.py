@@ -220,6 +220,11 @@ def test_strict_fails_on_unknown(capsys: Captured) -> None:
         (["explain", "/"], "cannot read '/'", ""),
         (["explain", "(8):(1)"], "a copy has two operands", ""),
         (["explain", "--fix", "k.py"], "No such option: --fix; lint and trace have it (see", ""),
+        (
+            ["check", "8:1", "(8):(1)", "--atom", "cp.async"],
+            "explain has it: layoutcheck explain 8:1 '(8):(1)' --atom cp.async (see",
+            "",
+        ),
         (["explain", "--auxx", "k.py"], "No such option: --auxx (Possible options: --a, --aux)", ""),
         (["explain"], "nothing to explain", ""),
         (["explain", "(8):(1)", "(8):(1)", "--case", "issue-2320"], "a case has its own operands", ""),

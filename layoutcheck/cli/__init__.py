@@ -10,6 +10,7 @@ import errno
 import gc
 import io
 import os
+import shlex
 import signal
 import sys
 import warnings
@@ -155,6 +156,8 @@ def _dispatch(words: list[str]) -> int:
             if having:  # what typer finds alike is something else
                 error.possibilities = []  # type: ignore[attr-defined]
                 wanted = f"; {' and '.join(having)} {'has' if len(having) == 1 else 'have'} it"
+            if len(having) == 1 and arguments.read(_command(having[0]), words[named:]) is not None:
+                wanted += f": layoutcheck {shlex.join([*having, *words[named:]])}"
         raise InputError(f"{describe().removesuffix('.')}{wanted} (see '{path} --help')") from None
     return status if isinstance(status, int) else 0
 
