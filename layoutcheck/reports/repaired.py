@@ -62,6 +62,8 @@ def _repair(repair: Repair, style: Style) -> list[str]:
     by = f"confirmed by: {_confirmed(repair)}"
     what = "copies" if repair.verdict in RANKS else "accesses"
     now = f"{what} now {repair.verdict}: {copies}"
+    if repair.verdict in ("slow", "unknown"):
+        now = f"{what} that fail no more, and are {repair.verdict}: {copies}"
     if not repair.repaired:
         now = f"the program, which ended at {_place(repair.where)}, is built; its copies are {repair.verdict}"
     return [

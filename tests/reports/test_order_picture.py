@@ -46,7 +46,7 @@ def test_lanes_are_warps_and_the_edge_goes_from_the_first_to_the_second_access()
 
 def test_what_a_warp_started_has_a_lane_of_its_own() -> None:
     lanes, rows = moments(finding(moment("first", 1, "loads by TMA", 3, asynchronous=True), ROWS[3]))
-    assert lanes == ["warp 1", "started by warp 1", "warp 2"]
+    assert lanes == ["warp 1", "warp 1, asynchronous", "warp 2"]
     assert [(row.lane, row.role) for row in rows] == [(0, "between"), (1, "first"), (2, "second")]
 
 
@@ -71,11 +71,16 @@ def test_text_has_a_column_for_each_lane_and_fits(width: int) -> None:
     assert len(lines) == 1 + len(ROWS) and all(len(line) <= width for line in lines)
     column = lines[0].index("warp 2")
     assert [bool(re.match(r"x :\d", line[4:])) for line in lines[1:]] == [True, False, False, False]
-    assert lines[4][column : column + 4] == "x :9" and lines[1][column] == "|"
-    assert any(line.endswith(":8 waits for an mbarrier") for line in lines) == (width > 40)  # all of it
+    assert lines[4][column : column + 4] == "x :9" and lines[3][4] == "|"
+    assert (lines[1][column] == "|") == (width > 40)  # words run over the lanes beside them
+    assert any(line.endswith(":8 waits for an mbarrier") for line in lines)  # all of it
 
 
 def test_a_long_label_takes_the_room_that_a_short_one_leaves() -> None:
     rows = (moment("first", 0, "copies (cp.async)", 3, asynchronous=True), *ROWS[1:])
-    (waits,) = (line for line in drawn_text(finding(*rows), 76) if ":6" in line)
+    lines, narrow = (drawn_text(finding(*rows), width) for width in (90, 60))
+    (waits,) = (line for line in lines if ":6" in line)
     assert ":6 waits at a barrier  " in waits
+    said = [re.findall(r"[|x] (:[^|]*[^| ])", " ".join(each[1:])) for each in (narrow, lines)]
+    assert said[0] == said[1] and len(said[0]) == len(narrow) - 1
+    assert narrow[-1].index("x :9") == narrow[0].index("warp 2") < lines[0].index("warp 2")

@@ -9,8 +9,9 @@ from layoutcheck.order.rules.rule import Places, Problem, does, line, make_rule,
 def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The copy, the access, and the statement between them."""
     first, second = places[0], places[1]
+    over = "over what" if second.kind == first.kind else "what"
     return (
-        f"{line(second)} {second.what} what {line(first)} still {first.what}",
+        f"{line(second)} {second.what} {over} {line(first)} still {first.what}",
         f"{two(problem, places)} {_missing(problem, places)}",
     )
 

@@ -48,7 +48,7 @@ def moments(finding: KernelFinding) -> tuple[list[str], list[Moment]]:
         if row["asynchronous"]:
             issuer = lanes.setdefault(name, len(lanes))
             rows.append(Moment(issuer, "between", "starts it", _place(row), tuple(row["turns"])))
-            name = f"started by {name}"
+            name += ", asynchronous"
         if name not in lanes and len(lanes) == _MOST_LANES:
             continue
         lane = lanes.setdefault(name, len(lanes))
@@ -110,13 +110,19 @@ def drawn_text(finding: KernelFinding, width: int) -> list[str]:
     lanes, rows = moments(finding)
     if len({row.place.partition(":")[0] for row in rows}) == 1:
         rows = [replace(row, place=f":{row.place.partition(':')[2]}") for row in rows]
-    table = [lanes]
-    for row in rows:
-        mark = "|" if row.role == "between" else "x"
-        table.append(["|"] * len(lanes))
-        table[-1][row.lane] = f"{mark} {_label(row)}"
-    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
-    while sum(wide) + 2 * len(wide) > width - 2 and max(wide) > 12:
-        wide[wide.index(max(wide))] -= 1
-    fitted = ([cell[:w].ljust(w) for cell, w in zip(cells, wide, strict=True)] for cells in table)
-    return [f"    {'  '.join(cells).rstrip()}" for cells in fitted]
+    labels = [f"{'|' if row.role == 'between' else 'x'} {_label(row)}" for row in rows]
+    wide = [max([len(name), *(len(said) for said, row in zip(labels, rows, strict=True) if row.lane == lane)])
+            for lane, name in enumerate(lanes)]  # fmt: skip
+    if sum(wide) + 2 * len(wide) > width - 2:  # words run over the lanes beside them
+        wide = list(map(len, lanes))
+    lines = [""]
+    for n, name in enumerate(lanes):
+        lines[0] = lines[0].ljust(4 + sum(wide[:n]) + 2 * n) + name
+    for row, said in zip(rows, labels, strict=True):
+        line = ""
+        for n in range(len(lanes)):
+            start = 4 + sum(wide[:n]) + 2 * n
+            if len(line) < start:
+                line = line.ljust(start) + (said if n == row.lane else "|")
+        lines.append(line)
+    return [line[:width] for line in lines]
