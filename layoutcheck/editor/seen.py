@@ -13,9 +13,10 @@ from layoutcheck.lint.resolve import TILED
 from layoutcheck.patching.program import Program, Site
 from layoutcheck.regular import regular_lines
 from layoutcheck.reports import order, text
+from layoutcheck.reports.groups import SHOWN, subject
 from layoutcheck.reports.run_page import cost_of
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.trace import SHOWN, JudgedTrace, refusal, subject
+from layoutcheck.reports.trace import JudgedTrace, refusal
 from layoutcheck.sources.traced import Distinct, Frame
 from layoutcheck.syntax import name_of
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from layoutcheck.patching.advice import Written
+from layoutcheck.reports.groups import subject
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.trace import subject
 from layoutcheck.sources.traced import Distinct
 from layoutcheck.synthesis.optimum import ENOUGH, Optimum
 

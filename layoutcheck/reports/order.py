@@ -33,6 +33,7 @@ FAILING = ("wrong",)
 SHOWN = ("wrong", "slow")
 _MOST_CALLERS = 3
 _MOST_NOTES = 6
+_ONE_STATEMENT = ("wait-count", "early-wait", "no-barrier", "no-wait")
 _COLOURS = {"wrong": "red", "slow": "yellow", "note": "blue"}
 
 
@@ -59,14 +60,62 @@ def main(finding: KernelFinding) -> KernelPlace:
     return finding.places[min(1, len(finding.places) - 1)]
 
 
+class Caused(NamedTuple):
+    """A finding, the kernels that have it, and the others that one change of the same statement mends."""
+
+    finding: KernelFinding
+    kernels: list[str]
+    others: tuple[KernelFinding, ...] = ()
+
+    @property
+    def elsewhere(self) -> str:
+        """Where the others are, the access before each; "" where there are none."""
+        own = main(self.finding).where.file
+        pairs = [(main(one).where, one.places[0].where) for one in self.others]
+        said = [" after ".join(beside(own, where) for where in pair) for pair in pairs]
+        return f"and at {many(len(said), 'more place')}: {', '.join(said)}" if said else ""
+
+
+def beside(own: str, where: Frame) -> str:
+    """A line in short: its file is named where it is not the one that the report is about."""
+    return f"{'' if where.file == own else Path(where.file).name}:{where.line}"
+
+
+def caused(orders: Iterable[Told], everything: bool = False) -> list[Caused]:
+    """The findings by what causes them, a cause's clearest first: in the order of `distinct`."""
+    groups: dict[Any, list[tuple[KernelFinding, list[str]]]] = {}
+    for finding, kernels in distinct(orders):
+        key = (finding.code, finding.lines) if everything else _cause(finding)
+        groups.setdefault(key, []).append((finding, kernels))
+    return [_together(group) for group in groups.values()]
+
+
+def _cause(finding: KernelFinding) -> tuple[Any, ...]:
+    """The statement that is there and does not do it, and why not: one for all findings of that cause."""
+    facts, there = finding.evidence, finding.places[2:]
+    if not there or facts.get("cause") not in _ONE_STATEMENT:
+        return finding.code, finding.lines
+    why = (facts.get(name) for name in ("kind", "cause", "in_turn", "parity", "pending"))
+    return finding.code, finding.severity, *why, *((one.where, one.stack) for one in there)
+
+
+def _together(group: Sequence[tuple[KernelFinding, list[str]]]) -> Caused:
+    """As the one that mends all says it, and of those one whose second access is no copy again."""
+    findings = [finding for finding, _ in group]
+    first = min(findings, key=lambda one: (one.evidence.get("most", 0), main(one).kind == one.places[0].kind))
+    kernels = list(dict.fromkeys(name for _, names in group for name in names))
+    return Caused(first, kernels, tuple(one for one in findings if one is not first))
+
+
 def render(orders: Sequence[Told], style: Style) -> Iterator[tuple[str, list[str]]]:
     """The findings, notes among them only where everything is asked for: severity and lines."""
-    for finding, kernels in distinct(orders):
-        if finding.severity in SHOWN or style.everything:
-            yield finding.severity, [*_finding(finding, kernels, style), ""]
+    for one in caused(orders, style.everything):
+        if one.finding.severity in SHOWN or style.everything:
+            yield one.finding.severity, [*_finding(one, style), ""]
 
 
-def _finding(finding: KernelFinding, kernels: list[str], style: Style) -> Iterator[str]:
+def _finding(told: Caused, style: Style) -> Iterator[str]:
+    finding, kernels = told.finding, told.kernels
     first = f"{finding.severity}[{finding.code}]: "
     lines = style.wrap(finding.title, "  ", first)
     word = style(finding.severity, "bold", _COLOURS.get(finding.severity, "blue"))
@@ -82,6 +131,8 @@ def _finding(finding: KernelFinding, kernels: list[str], style: Style) -> Iterat
         )
         yield ""
     yield from style.wrap(shortened(finding.message), "  ")
+    if told.others:
+        yield from style.wrap(told.elsewhere, "    ", "  ")
     if len(kernels) > 1:
         yield from style.wrap(f"in {len(kernels)} kernels", "  ")
 
@@ -117,7 +168,8 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
     said = f"order: {len(checked)} of {many(len(orders), 'kernel')} followed"
     if checked:
         said += f", with up to {many(most, 'thread')}, {events:,} accesses and synchronisations: "
-        said += f"{wrong} wrong, {many(notes, 'note')}{' (--all)' * bool(notes)}"
+        causes = sum(one.finding.severity in FAILING for one in caused(checked))
+        said += f"{wrong} wrong{of_causes(wrong, causes)}, {many(notes, 'note')}{' (--all)' * bool(notes)}"
     yield from style.wrap(said, "    ", "  ")
     yield from _noted(found, style)
     trips = sorted({count for order in checked for count in order.trips})
@@ -126,6 +178,11 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
     parts = [s for order in checked for s in order.unchecked]
     yield from _sentences("not checked", [*_problems(orders), *parts], style)
     yield from _sentences("assumed", [s for order in checked for s in order.assumed], style)
+
+
+def of_causes(findings: int, causes: int) -> str:
+    """How many causes so many findings have, where those are fewer."""
+    return f" of {many(causes, 'cause')}" if causes < findings else ""
 
 
 def _noted(found: Iterable[tuple[KernelFinding, list[str]]], style: Style) -> Iterator[str]:
@@ -216,13 +273,13 @@ def located(orders: Sequence[Told]) -> list[Located]:
             finding.code,
             finding.severity,
             finding.title,
-            finding.message,
+            f"{finding.message} {told.elsewhere}".rstrip(),
             *spot(main(finding).where),
-            related=tuple(_related(finding)),
+            related=tuple(place for one in (finding, *told.others) for place in _related(one)),
             evidence=finding.evidence,
         )
-        for finding, _ in distinct(orders)
-        if finding.severity in SHOWN
+        for told in caused(orders)
+        if (finding := told.finding).severity in SHOWN
     ]
 
 

@@ -28,9 +28,13 @@ from layoutcheck.reports.pictures.scene import scene
 from layoutcheck.reports.pictures.svg import Picture, element, escape
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.told import headline, main_finding
-from layoutcheck.reports.trace import JudgedTrace, counted, refusal, subject
+from layoutcheck.reports.trace import (
+    JudgedTrace,
+    counted,
+    refusal,
+)
 from layoutcheck.sources.callers import shown
-from layoutcheck.sources.traced import Distinct
+from layoutcheck.sources.traced import Distinct, Frame
 
 PLAIN_PICTURES = 400_000  # bytes of pictures that a page shows without scripts
 _SHORT = 300  # bytes: a reference would not be much shorter
@@ -98,6 +102,7 @@ class Entry(NamedTuple):
     kernels: tuple[str, ...]
     text: str
     body: str
+    also: tuple[Frame, ...] = ()  # other lines of which the same is said
 
 
 def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
@@ -146,7 +151,8 @@ def _refusals(judged: JudgedTrace) -> Iterator[Entry]:
 
 def _orders(judged: JudgedTrace) -> Iterator[Entry]:
     """What element accesses do wrong, and what nothing orders, at the later of its two places."""
-    for finding, kernels in order.distinct(judged.trace.told):
+    for told in order.caused(judged.trace.told):
+        finding, said = told.finding, f"{told.finding.message} {told.elsewhere}".rstrip()
         place = order.main(finding)
         places = [
             element(
@@ -159,13 +165,13 @@ def _orders(judged: JudgedTrace) -> Iterator[Entry]:
         ]
         drawn = element("figure", order_picture(finding)) if finding.code.startswith(_ORDER) else ""
         body = element(
-            "article", element("p", escape(finding.message), class_="message"), element("ul", *places), drawn,
+            "article", element("p", escape(said), class_="message"), element("ul", *places), drawn,
             class_="report", data_verdict=finding.severity,
         )  # fmt: skip
         title = f"{finding.code} {finding.title}"
         yield Entry(
-            place.where.file, place.where.line, finding.severity, title, "", tuple(kernels),
-            finding.message, body,
+            place.where.file, place.where.line, finding.severity, title, "", tuple(told.kernels), said, body,
+            tuple(order.main(one).where for one in told.others),
         )  # fmt: skip
 
 
@@ -173,8 +179,11 @@ def _copies(judged: JudgedTrace) -> Iterator[Entry]:
     """Every different copy; those that fail get their pictures first."""
     room, share = MOST_PICTURES, Shared()
     drawn: dict[Copy, Sequence[Picture]] = {}
-    ranked = sorted(judged.reports, key=lambda one: -_rank(one[1].verdict if one[1] else "unknown"))
-    for one, report in ranked:
+    ranked = sorted(
+        judged.groups(), key=lambda group: -_rank(group.report.verdict if group.report else "unknown")
+    )
+    for group in ranked:
+        one, report = group.one, group.report
         first = one.first
         where = first.where
         if report is None:
@@ -188,7 +197,7 @@ def _copies(judged: JudgedTrace) -> Iterator[Entry]:
         size = sum(len(picture.body.encode()) for picture in pictures)
         left_out = size > room or (room == 0 and scene(report.analysis) is not None)
         room = 0 if left_out else room - size  # a page that is full stays so: nothing more is drawn
-        body = html.report_article(report, () if left_out else pictures, subject(one), share)
+        body = html.report_article(report, () if left_out else pictures, group.subject, share)
         if left_out:
             body += element("p", "Its pictures are left out: the page would be too large.", class_="quiet")
         main = main_finding(report)
@@ -197,7 +206,8 @@ def _copies(judged: JudgedTrace) -> Iterator[Entry]:
         if main is None and "ideal" in cost:  # at its addresses in this kernel, which its types do not say
             title = "accepted, and does what the layouts say"
         words = " ".join(finding.message for finding in report.findings)
-        yield Entry(where.file, where.line, report.verdict, title, cost, one.kernels, words, body)
+        at = where.file, where.line
+        yield Entry(*at, report.verdict, title, cost, one.kernels, words, body, group.others)
 
 
 def cost_of(one: Distinct, report: Report) -> str:
@@ -306,9 +316,9 @@ def _source(name: str, entries: Sequence[Entry], number: str) -> str:
         return element("p", "The source is not there any more.", class_="quiet source")
     marked: dict[int, tuple[str, Entry]] = {}
     for at, entry in enumerate(entries):
-        known = marked.get(entry.line)
-        if known is None or _rank(entry.verdict) > _rank(known[1].verdict):
-            marked[entry.line] = (f"{number}-{at}", entry)
+        for line in (entry.line, *(one.line for one in entry.also if one.file == name)):
+            if line not in marked or _rank(entry.verdict) > _rank(marked[line][1].verdict):
+                marked[line] = (f"{number}-{at}", entry)
     wanted = sorted({near for line in marked for near in range(line - _AROUND, line + _AROUND + 1)
                      if 1 <= near <= len(lines)})  # fmt: skip
     rows, before = [], 0

@@ -13,16 +13,22 @@ from layoutcheck.findings import SEVERITIES, json_lines, rank
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.patching.causes import Cause, others
 from layoutcheck.reports import order, text
+from layoutcheck.reports.groups import SHOWN, Group, grouped
 from layoutcheck.reports.located import Located
-from layoutcheck.reports.order import alike
+from layoutcheck.reports.order import alike, of_causes
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.callers import callers, shown
-from layoutcheck.sources.traced import UNCOMPILED, Distinct, Trace, TraceFailure, address_sources, in_lines
+from layoutcheck.sources.callers import shown
+from layoutcheck.sources.traced import (
+    UNCOMPILED,
+    Distinct,
+    Trace,
+    TraceFailure,
+    address_sources,
+    in_lines,
+)
 
-SHOWN = ("rejected", "wrong", "slow")
 _WORST_FIRST = (*SEVERITIES, "legal")
 _COMPILED = ("legal", "slow")  # what only holds for copies of kernels that compile
-_MOST_CALLERS = 3
 _MOST_REASONS = 8
 _NO_LAUNCH = ": the launch fails: "
 _LESS_SHARED = (
@@ -47,6 +53,18 @@ class JudgedTrace:
             verdict = report.verdict if report is not None else "unknown"
             found["unknown" if one.first.uncompiled and verdict in _COMPILED else verdict] += one.count
         return found
+
+    def groups(self, everything: bool = False) -> list[Group]:
+        """Its copies, each alone or by what is found of them alike."""
+        blamed = {n for cause in self.causes for n in cause.copies}
+        return grouped(self.reports, range(len(self.reports)) if everything else blamed)
+
+    def causes_of(self, verdict: str) -> tuple[int, int]:
+        """How many different copies have it, and of how many causes."""
+        spared = others(self.causes)
+        found = [group for group in self.groups() if verdict == (group.report and group.report.verdict)]
+        copies = sum(verdict == (report and report.verdict) for _, report in self.reports)
+        return copies, sum(group.number not in spared for group in found)
 
     @property
     def uncompiled(self) -> tuple[TraceFailure, ...]:
@@ -74,23 +92,14 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
     blocks = [("rejected", "\n".join(_refused(one, style)) + "\n") for one in judged.uncompiled]
     firsts = {cause.copies[0]: cause for cause in judged.causes}
     suffering = {} if style.everything else others(judged.causes)
-    told: dict[Any, tuple[int, Report, list[Distinct]]] = {}  # what is found alike at one place, once
-    for n, (one, report) in enumerate(judged.reports):
+    for group in judged.groups(style.everything):
+        n, report = group.number, group.report
         if n in firsts:
             blocks.append(
                 (report.verdict if report else "unknown", "\n".join(_cause(firsts[n], judged, style)) + "\n")
             )
         if n not in suffering and report is not None and (report.verdict in SHOWN or style.everything):
-            titles = tuple(each.title for each in report.findings)
-            key = n if style.everything or n in firsts or not titles else (one.first.where, titles)
-            if key not in told:
-                told[key] = len(blocks), report, []
-                blocks.append((report.verdict, ""))
-            told[key][2].append(one)
-    for at, report, same in told.values():
-        kernels = tuple(dict.fromkeys(name for each in same for name in each.kernels))
-        merged = replace(same[0], count=sum(each.count for each in same), kernels=kernels)
-        blocks[at] = report.verdict, text.render([replace(report, subject=subject(merged))], style)
+            blocks.append((report.verdict, text.render([replace(report, subject=group.subject)], style)))
     blocks += [(severity, "\n".join(lines)) for severity, lines in order.render(judged.trace.told, style)]
     blocks.sort(key=lambda one: _WORST_FIRST.index(one[0]))
     missed = [
@@ -216,12 +225,16 @@ def render_json(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
 def located(judged: JudgedTrace) -> list[Located]:
     """What is wrong, once at its own line, with paths from where the run started."""
     found = [refusal(one) for one in judged.uncompiled]
-    for one, report in judged.reports:
-        place = order.spot(one.first.where)
+    for group in judged.groups():
+        report, place = group.report, order.spot(group.one.first.where)
+        related = tuple((*order.spot(where), "the same") for where in group.others)
         for finding in report.findings if report is not None and report.verdict in SHOWN else ():
             if finding.severity in SHOWN:
-                said = (finding.code, finding.severity, finding.title, finding.message)
-                found.append(Located(*said, *place, evidence=finding.evidence))
+                said = f"{finding.message} {group.elsewhere}".rstrip()
+                found.append(
+                    Located(finding.code, finding.severity, finding.title, said, *place, related=related,
+                            evidence=finding.evidence)
+                )  # fmt: skip
     found += order.located(judged.trace.told)
     each: dict[Any, Located] = {}
     for one in found:
@@ -280,25 +293,6 @@ def tiers(counts: dict[str, int]) -> str:
     return "; ".join(said) or "none known"
 
 
-def subject(one: Distinct) -> str:
-    """Where it stands, how often, and who called it."""
-    first = one.first
-    notes = []
-    if one.count > 1:
-        notes.append(f"{one.count} alike")
-    if len(one.kernels) > 1:
-        notes.append(f"in {len(one.kernels)} kernels")
-    if first.in_dsl:
-        notes.append("by DSL library code called there")
-    through = callers(first.stack, first.where)
-    if through:
-        notes.append("called from " + ", ".join(through[:_MOST_CALLERS]))
-    place = f"{shown(first.where.file)}:{first.where.line}" if first.where.file else "place unknown"
-    return f"{place}{f':{first.where.column}' if first.where.column else ''}" + (
-        f" ({'; '.join(notes)})" if notes else ""
-    )
-
-
 def _weak_bases(judged: JudgedTrace) -> dict[str, int]:
     """What is promised of the bases of tensor maps, where TMA needs more; how many copies use them."""
     found: Counter[str] = Counter()
@@ -312,7 +306,9 @@ def _weak_bases(judged: JudgedTrace) -> dict[str, int]:
 def counted(judged: JudgedTrace, style: Style) -> Iterator[str]:
     """What was looked at and what was found, in numbers; what was not checked, with the reason."""
     found = summary(judged)
-    verdicts = ", ".join(f"{count} {name}" for name, count in found["verdicts"].items())
+    verdicts = ", ".join(
+        f"{count} {name}{of_causes(*judged.causes_of(name))}" for name, count in found["verdicts"].items()
+    )
     copies = many(found["copies"], "copy", "copies")
     if found["copies"]:
         copies += f" at {many(found['places'], 'place')}, {found['distinct']} distinct: {verdicts}"

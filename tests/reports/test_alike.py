@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import layoutcheck as lc
+from layoutcheck.reports import order
 from layoutcheck.reports.order import alike, element_counts
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import JudgedTrace, located, render
@@ -13,6 +14,9 @@ from layoutcheck.sources.traced import (
     Distinct,
     ElementReport,
     Frame,
+    KernelFinding,
+    KernelPlace,
+    OrderReport,
     Trace,
     TracedCopy,
 )
@@ -38,9 +42,9 @@ def test_one_line_for_each_condition() -> None:
     assert [one.words for one in found[1:]] == [one.reasons[0] for one in found[1:]]
 
 
-def test_copies_of_a_line_that_are_found_alike_are_told_once() -> None:
-    """With the kernels that all of them are in; another line, and another finding, have their own report."""
-    given = (("bf16", 8, 3), ("f16", 8, 3), ("f16", 4, 3), ("f16", 8, 7))
+def test_copies_that_are_found_alike_are_told_once() -> None:
+    """With the kernels that all at a line are in, and the other lines; another finding has its own report."""
+    given = (("bf16", 8, 3), ("f16", 8, 3), ("f16", 4, 3), ("f16", 8, 7), ("f16", 8, 9))
     copies, reports = [], []
     for number, (dtype, align, line) in enumerate(given):
         made = lc.check("8:1", "8:1", "cp.async", bits=128, dtype=dtype, src_align=align, dst_align=16)
@@ -49,10 +53,38 @@ def test_copies_of_a_line_that_are_found_alike_are_told_once() -> None:
     each = [Distinct(one, 1, (one.kernel,)) for one in copies]
     judged = JudgedTrace(Trace(tuple(copies)), list(zip(each, reports, strict=True)))
     text = render(judged, Style())
-    assert (text.count("rejected[LC101]"), text.count("--> k.py:3:5")) == (3, 2)
-    assert "--> k.py:3:5 (2 alike; in 2 kernels)" in text
-    assert render(judged, Style(everything=True)).count("rejected[LC101]") == 4
-    assert [(one.line, "8 B" in one.title) for one in located(judged)] == [(3, True), (3, False), (7, True)]
+    assert (text.count("rejected[LC101]"), text.count("--> k.py:3:5")) == (2, 2)
+    assert "--> k.py:3:5 (2 alike; in 2 kernels) and at 2 more places: :7, :9" in text
+    assert "5 copies at 3 places, 5 distinct: 5 rejected of 2 causes" in text
+    everything = render(judged, Style(everything=True))
+    assert everything.count("rejected[LC101]") == 5 and "more places" not in everything
+    found = located(judged)
+    assert [(one.line, "8 B" in one.title) for one in found] == [(3, True), (3, False)]
+    assert [[place[:2] for place in one.related] for one in found] == [[("k.py", 7), ("k.py", 9)], []]
+
+
+def test_findings_of_one_statement_are_one_report() -> None:
+    """Told as the number of the wait that suits all; a wait at another line, and another rule, are others."""
+    frames = {line: KernelPlace("waits", Frame("k.py", line)) for line in range(1, 9)}
+
+    def made(code: str, first: int, second: int, wait: int, most: int) -> KernelFinding:
+        facts = {"cause": "wait-count", "pending": 2, "most": most}
+        places = (frames[first], frames[second], frames[wait])
+        return KernelFinding(code, "wrong", f"to {most}", f"{first} {second}", places, facts)
+
+    waits = [made("LC501", 1, 4, 3, 1), made("LC501", 2, 5, 3, 0), made("LC501", 1, 6, 7, 1)]
+    report = OrderReport("k", "sm_90a", (*waits, made("LC502", 2, 6, 3, 1)), threads=32, events=9)
+    text = "\n".join(line for _, lines in order.render([report], Style()) for line in lines)
+    assert text.count("wrong[LC501]") == 2 and text.count("wrong[LC502]") == 1
+    assert "wrong[LC501]: to 0" in text and "  and at 1 more place: :4 after :1" in text
+    assert any("4 wrong of 3 causes" in line for line in order.counts([report], Style()))
+    first = next(one for one in order.located([report]) if one.title == "to 0")
+    assert first.message == "2 5 and at 1 more place: :4 after :1"
+    assert [place[1] for place in first.related] == [2, 5, 3, 1, 4, 3]
+    everything = "\n".join(
+        line for _, lines in order.render([report], Style(everything=True)) for line in lines
+    )
+    assert everything.count("wrong[LC") == 4
 
 
 def test_a_condition_of_the_caller_is_not_told_as_left_out() -> None:

@@ -101,6 +101,23 @@ def test_every_place_has_a_card_and_a_mark_in_the_source(page_file: Path) -> Non
         assert f'id="{link}"' in page
 
 
+def test_one_card_is_marked_at_all_lines_of_its_cause(tmp_path: Path) -> None:
+    judged = a_run(tmp_path)
+    (race,) = judged.trace.orders[0].findings
+    wait = replace(race.places[0], where=replace(race.places[0].where, line=22))
+    facts = {"cause": "wait-count", "pending": 1, "most": 0}
+    there = [replace(race.places[1], where=replace(wait.where, line=line)) for line in (21, 31)]
+    found = tuple(replace(race, places=(race.places[0], one, wait), evidence=facts) for one in there)
+    orders = (OrderReport("first", "sm_90a", found),)
+    page = run_page.render(replace(judged, trace=replace(judged.trace, orders=orders)), Style())
+    assert cards(page) == [("legal", "10"), ("wrong", "21"), ("rejected", "50")]
+    marks = re.findall(r'href="#([\w-]+)" class="line mark (\w+)"[^>]*><span class="no">(\d+)', page)
+    assert [mark[1:] for mark in marks] == [
+        ("legal", "10"), ("wrong", "21"), ("wrong", "31"), ("rejected", "50"),
+    ]  # fmt: skip
+    assert marks[1][0] == marks[2][0] and "and at 1 more place: :31 after :20" in page
+
+
 def test_a_viewer_without_scripts_is_told_what_it_lacks(page_file: Path) -> None:
     said = re.search("<noscript>(.*?)</noscript>", page_file.read_text())
     assert said is not None and "search and filters do nothing" in said[1]
@@ -185,7 +202,8 @@ def many(folder: Path, count: int) -> JudgedTrace:
     for n in range(count):
         for at, name in enumerate(COPIES):
             where = Frame(str(file), 2 * n + at + 1, 5, "f")
-            one = TracedCopy(copies[name], "cute.copy", where, (), f"kernel_{n}", "sm_90a", "threads")
+            launch = (Frame(str(file), n + 1),)  # of another kernel: what is found there is told there
+            one = TracedCopy(copies[name], "cute.copy", where, launch, f"kernel_{n}", "sm_90a", "threads")
             seen.append(one)
             judged.append((distinct(Trace((one,)))[0], reports[name]))
     kernels = tuple(Kernel(f"kernel_{n}", "sm_90a", 2) for n in range(count))
