@@ -171,7 +171,7 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
         causes = sum(one.finding.severity in FAILING for one in caused(checked))
         said += f"{wrong} wrong{of_causes(wrong, causes)}, {many(notes, 'note')}{' (--all)' * bool(notes)}"
     yield from style.wrap(said, "    ", "  ")
-    yield from _noted(found, style)
+    yield from noted(found, style)
     trips = sorted({count for order in checked for count in order.trips})
     if len(trips) > 1:
         yield from style.wrap(f"trip counts tried: {', '.join(map(str, trips))}", "      ", "    ")
@@ -185,16 +185,25 @@ def of_causes(findings: int, causes: int) -> str:
     return f" of {many(causes, 'cause')}" if causes < findings else ""
 
 
-def _noted(found: Iterable[tuple[KernelFinding, list[str]]], style: Style) -> Iterator[str]:
+def noted(found: Iterable[tuple[KernelFinding, list[str]]], style: Style) -> Iterator[str]:
     """A line for each note, where notes are not shown in full."""
-    notes = [finding for finding, _ in found if finding.severity not in SHOWN]
-    for finding in () if style.everything else notes[:_MOST_NOTES]:
+    notes = [(finding, kernels) for finding, kernels in found if finding.severity not in SHOWN]
+    for finding, kernels in () if style.everything else notes[:_MOST_NOTES]:
         where = main(finding).where
+        launch = _launch(kernels, main(finding).stack) if finding.code == "LC203" else ""
         place = f"{Path(where.file).name}:{where.line}" if where.file else ""
         at = f"{place}: " if place and place not in finding.title else ""
-        yield from style.wrap(f"note[{finding.code}] {at}{finding.title}", "      ", "    ")
+        yield from style.wrap(f"note[{finding.code}] {at}{finding.title}{launch}", "      ", "    ")
     if len(notes) > _MOST_NOTES and not style.everything:
         yield f"    {len(notes) - _MOST_NOTES} more notes"
+
+
+def _launch(kernels: Sequence[str], stack: Sequence[Frame]) -> str:
+    """Where a kernel is launched: a line that says so, or one of the function that gave it its name."""
+    said = (one for one in stack if ".launch" in linecache.getline(one.file, one.line))
+    named = (one for one in stack if f"_{one.function.rpartition('.')[2]}_" in kernels[0])
+    at = next(said, next(named, None))
+    return f"; launched at {Path(at.file).name}:{at.line}" if at is not None else ""
 
 
 def _problems(orders: Iterable[OrderReport]) -> Iterator[str]:
@@ -235,7 +244,7 @@ def operand_counts(reports: Sequence[OperandReport], style: Style) -> Iterator[s
     said = f"{what}: {wrong} wrong"
     said += f", {many(notes, 'note')} (--all)" if notes else ""
     yield from style.wrap(said, "    ", "  ")
-    yield from _noted(found, style)
+    yield from noted(found, style)
     yield from _sentences("not checked", (s for one in reports for s in one.unchecked), style)
 
 
@@ -255,6 +264,7 @@ def element_counts(reports: Sequence[ElementReport], style: Style) -> Iterator[s
         f"element accesses: {sum(one.known for one in reports)} of {total} known for all threads: {said}",
         "    ", "  ",
     )  # fmt: skip
+    yield from noted(distinct(reports), style)
     groups = alike(unchecked.items())
     for words, count, _ in groups[:_MOST_NOTES]:
         said = f"not checked: {count}: {words}"

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from layoutcheck.check import Report
 from layoutcheck.digits import many
-from layoutcheck.findings import SEVERITIES, json_lines, rank
+from layoutcheck.dsl.lowered.judged_blocks import LOADED
+from layoutcheck.findings import SEVERITIES, Finding, json_lines, rank
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.patching.causes import Cause, others
 from layoutcheck.reports import order, text
@@ -21,6 +22,8 @@ from layoutcheck.sources.callers import shown
 from layoutcheck.sources.traced import (
     UNCOMPILED,
     Distinct,
+    KernelFinding,
+    KernelPlace,
     Trace,
     TraceFailure,
     address_sources,
@@ -31,6 +34,9 @@ _WORST_FIRST = (*SEVERITIES, "legal")
 _COMPILED = ("legal", "slow")  # what only holds for copies of kernels that compile
 _MOST_REASONS = 8
 _NO_LAUNCH = ": the launch fails: "
+_CONTENTS = (
+    "; calls with torch's integers, 4,096 or fewer a tensor, in place of fake tensors tell what it loads"
+)
 _LESS_SHARED = (
     "A tile, its stages, or what stands beside them has to be smaller: `layoutcheck resources` counts"
 )
@@ -303,6 +309,14 @@ def _weak_bases(judged: JudgedTrace) -> dict[str, int]:
     return dict(found.most_common())
 
 
+def _left(judged: JudgedTrace) -> Iterator[tuple[KernelPlace, str, Finding]]:
+    """What stores leave of their tensors, which no verdict rests on."""
+    for one, report in judged.reports:
+        for found in report.findings if report is not None else ():
+            if (found.code, found.severity) == ("LC203", "note"):
+                yield KernelPlace("", one.first.where, one.first.stack), one.kernels[0], found
+
+
 def counted(judged: JudgedTrace, style: Style) -> Iterator[str]:
     """What was looked at and what was found, in numbers; what was not checked, with the reason."""
     found = summary(judged)
@@ -327,14 +341,22 @@ def counted(judged: JudgedTrace, style: Style) -> Iterator[str]:
         yield from style.wrap(text, "    ", "  ")
     if any(one.has_tail for one in judged.trace.copies):
         yield "  (predicates for them: --fix --by guard-tail)"
-    for words, count, _ in alike(found["unbounded"].items()):
-        yield from style.wrap(
-            f"not checked: bounds of {many(count, 'copy', 'copies')}: {words}", "    ", "  "
-        )
+    for words, count, reasons in alike(found["unbounded"].items()):
+        places = in_lines(one.where for one in judged.trace.copies if one.unbounded in reasons)
+        said = f"not checked: bounds of {many(count, 'copy', 'copies')}{places}: {words}"
+        yield from style.wrap(said + _CONTENTS * (words == LOADED), "    ", "  ")
     for words, count in found["untold"].items():
         yield from style.wrap(
             f"not checked: cost in global memory of {many(count, 'copy', 'copies')}: {words}", "    ", "  "
         )
+    left = {
+        (found.title, place.where): (
+            KernelFinding(found.code, found.severity, found.title, "", (place,)),
+            [kernel],
+        )
+        for place, kernel, found in _left(judged)
+    }
+    yield from order.noted(left.values(), style)
     yield from order.all_counts(judged.trace, style)
     for failure in judged.broken:
         yield from style.wrap(failed(failure), "    ", "  ")

@@ -185,14 +185,15 @@ def _leaves(fault: LoweredFault, what: str) -> tuple[str, str]:
 
 
 def _left(fault: LoweredFault, what: str) -> tuple[str, str]:
-    first = f"Of the {fault.coordinate:,} elements of the tensor {fault.other:,} are written by no block of the grid"
+    counts = f"{fault.other:,} of its {fault.coordinate:,} elements"
+    where = fault.mode or f"{counts}, from byte {fault.address} on"
     why = (
         f"A predicate keeps thread {fault.thread} of block {fault.block} from the one at byte {fault.address}, which is inside the tensor."
         if fault.block else f"The first is at byte {fault.address}."
     )  # fmt: skip
     return (
-        "a kernel writes only a part of the tensor",
-        f"{first}. {why} If another kernel writes them, or they are to keep what they hold, this is right.",
+        f"a kernel of {fault.called} blocks writes only a part of the tensor: nothing at {where}",
+        f"No block of the grid writes {counts}. {why} If another kernel writes them, or they are to keep what they hold, this is right.",
     )
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import layoutcheck as lc
+from layoutcheck.findings import Finding
 from layoutcheck.reports import order
 from layoutcheck.reports.order import alike, element_counts
 from layoutcheck.reports.style import Style
@@ -61,6 +65,21 @@ def test_copies_that_are_found_alike_are_told_once() -> None:
     found = located(judged)
     assert [(one.line, "8 B" in one.title) for one in found] == [(3, True), (3, False)]
     assert [[place[:2] for place in one.related] for one in found] == [[("k.py", 7), ("k.py", 9)], []]
+
+
+def test_what_a_store_leaves_is_a_line_of_the_summary(tmp_path: Path) -> None:
+    """A note: it changes no verdict and no annotation; with the line that launches."""
+    (tmp_path / "k.py").write_text("\nf(\n    x).launch(grid)\n")
+    report = lc.check("8:1", "8:1", "universal", bits=128, dtype="f16", src_align=16, dst_align=16)
+    report = replace(report, findings=(Finding("LC203", "note", "nothing at index 3 of mode 0", "so"),))
+    for lines in ((3, 1), (1, 2)):
+        stack = tuple(Frame(str(tmp_path / "k.py"), line, 1, "host") for line in lines)
+        one = TracedCopy(report.copy, "", Frame("k.py", 9), stack, "cutlass_host_8", "sm_90a")
+        judged = JudgedTrace(Trace((one,)), [(Distinct(one, 1, (one.kernel,)), report)])
+        said = [line.strip() for line in render(judged, Style(width=200)).splitlines() if "LC203" in line]
+        at = 3 if 3 in lines else 1
+        assert said == [f"note[LC203] k.py:9: nothing at index 3 of mode 0; launched at k.py:{at}"]
+        assert not located(judged) and judged.verdicts() == {"legal": 1}
 
 
 def test_findings_of_one_statement_are_one_report() -> None:

@@ -9,6 +9,7 @@ pointers as well.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -97,8 +98,29 @@ def _left(
     where = "" if thread < 0 else str(blocks.at[thread // blocks.threads]).replace(" ", "")
     return tag, LoweredFault(
         "left", "dst", one.op, "gmem", max(0, thread) % blocks.threads, at, size, count // size, where,
-        coordinate=whole // size,
+        coordinate=whole // size, mode=_indices(tensor, left), called=_grid(blocks),
     )  # fmt: skip
+
+
+def _grid(blocks: Blocks) -> str:
+    return "({},{},{})".format(*(max(at) + 1 for at in zip(*blocks.at, strict=True)))
+
+
+def _indices(tensor: Tensor, left: Mask) -> str:
+    """Indices of modes of which nothing is written, as "indices 1000 to 1002 of mode 0"; "" for none."""
+    rest = np.flatnonzero(left)[:: tensor.bits // 8] * 8 // tensor.bits
+    modes = [one for one in zip(tensor.stride, tensor.shape, tensor.modes, strict=True) if one[0] > 0]
+    whole, said = math.prod(extent for _, extent, _ in modes), []
+    for step, extent, name in sorted(modes, reverse=True):
+        index = np.minimum(rest // step, extent - 1)
+        rest = rest - step * index
+        every = np.flatnonzero(np.bincount(index, minlength=extent) * extent == whole)
+        if every.size:
+            first, last = int(every[0]), int(every[-1])
+            which = f"indices {first} to {last}" if last > first else f"index {first}"
+            more = f"{every.size} of " if every.size <= last - first else ""
+            said.append(f"{more}{which} of mode {name}")
+    return " and ".join(said)
 
 
 def _kept(

@@ -16,6 +16,8 @@ from layoutcheck.dsl.lowered.bounds import RELATED
 from layoutcheck.dsl.lowered.modes import coordinates, parts
 from layoutcheck.dsl.lowered.tensors import Tensor
 from layoutcheck.dsl.trace import trace_script
+from layoutcheck.reports.order import element_counts
+from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import SMALLER, ElementReport
 from tests.dsl.lowered.conftest import Traced
 from tests.dsl.lowered.guards import Spec, generate, leaves
@@ -132,8 +134,19 @@ def test_predicates_of_another_tile_and_another_tensor(traced: Traced) -> None:
     assert not found.failures, found.failures
     (report,) = found.elements
     fault, row = (one for one in report.findings if one.severity == "wrong")
-    left = [one.evidence["left_elements"] for one in report.findings if one.code == "LC203"]
-    assert left == [1744, 3480]  # by the predicate of the other tile, and by rows that no block has
+    left = [one for one in report.findings if one.code == "LC203"]
+    nothing = [one.title.partition("tensor: ")[2] for one in left]
+    rows = [f"nothing at indices {first} to 59 of mode 0" for first in (32, 2)]
+    assert nothing == rows  # 28 rows and 64 elements; 58 rows
+    said = [line for line in element_counts([report], Style(width=300)) if "note[LC203]" in line]
+    launches = [n for n, text in enumerate(GUARDS.splitlines(), 1) if ".launch(" in text][:2]
+    assert [line.endswith(f"; launched at program.py:{n}") for line, n in zip(said, launches, strict=True)], (
+        said
+    )
+    assert [one.evidence["left_elements"] for one in left] == [
+        1744,
+        3480,
+    ]  # by the predicate of the other tile, and by rows that no block has
     assert GUARDS.splitlines()[row.places[0].where.line - 1].endswith("the last is not written")
     assert (row.code, row.severity, row.evidence["operations"]) == ("LC204", "wrong", 1)
     line = GUARDS.splitlines().index("            dst[i] = r[i]") + 1
