@@ -62,10 +62,8 @@ def _python(folder: Path, settings: Settings) -> Iterator[str]:
         """What cannot be looked into may hold what was asked for."""
         unread = _shown(Path(error.filename))
         if not settings.excluded(unread):
-            raise InputError(
-                f"the folder '{unread[:200]}' cannot be read: {error.strerror}",
-                expected="`exclude` in the settings to name it",
-            )
+            what = f"the folder '{unread[:200]}' cannot be read: {error.strerror}"
+            raise InputError(what, expected="`exclude` in the settings to name it")
 
     for at, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if name not in _SKIP)

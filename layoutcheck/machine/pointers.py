@@ -34,10 +34,8 @@ class Pointer(NamedTuple):
     def must_hold(self, element_bits: int) -> None:
         """Raises InputError for elements of another width than printed."""
         if element_bits != self.bits:
-            raise InputError(
-                f"the pointer has elements of {self.bits} bits, the type given has {element_bits}",
-                expected=f"an element type of {self.bits} bits",
-            )
+            what = f"the pointer has elements of {self.bits} bits, the type given has {element_bits}"
+            raise InputError(what, expected=f"an element type of {self.bits} bits")
 
 
 def read_pointer(scan: Scanner) -> Pointer | None:

@@ -176,10 +176,8 @@ def matrix_access(
     tall = 8 * min(matrices, 2)
     wide = elements * max(1, matrices // 2)
     if matrices not in (1, 2, 4) or extent[across] % tall or extent[along] % wide:
-        raise InputError(
-            f"a tile of {rows} x {columns} elements is not made of blocks of x{matrices}",
-            expected=f"multiples of {tall} across the rows and {wide} along them",
-        )
+        what = f"a tile of {rows} x {columns} elements is not made of blocks of x{matrices}"
+        raise InputError(what, expected=f"multiples of {tall} across the rows and {wide} along them")
     lane = np.arange(8 * matrices)
     place = [np.zeros(0, np.int64)] * 2
     place[across] = lane % 8 + 8 * (lane // 8 % 2)

@@ -55,10 +55,8 @@ def pictures(found: MmaReport) -> list[svg.Picture]:
         else:
             out.append(grid_picture(layout, None))
     if not out:
-        raise InputError(
-            f"nothing of {found.mma.atom.name} is in registers",
-            expected="--a or --b: a layout in shared memory",
-        )
+        what = f"nothing of {found.mma.atom.name} is in registers"
+        raise InputError(what, expected="--a or --b: a layout in shared memory")
     return out
 
 

@@ -41,11 +41,8 @@ def through_autovec(copy: Copy) -> Prediction | Copy:
         return stopped
     for operand, view in (("src", copy.src), ("dst", copy.dst)):
         if not is_static(view.layout.shape):
-            return rejected(
-                "dynamic_shape",
-                "autovec_copy expects source and destination tensors to be statically shaped",
-                operand,
-            )
+            message = "autovec_copy expects source and destination tensors to be statically shaped"
+            return rejected("dynamic_shape", message, operand)
     for operand, view in (("src", copy.src), ("dst", copy.dst)):
         if view.space != "rmem" and align_bits(view) is None:
             return sub_byte_abort(operand, view)
@@ -106,12 +103,8 @@ def through_basic_copy_if(copy: Copy) -> Prediction | None:
     shapes = [view.layout.shape for view in (copy.src, copy.dst, copy.pred) if view is not None]
     s, d = product(shapes[0]), product(shapes[1])
     if all(map(is_static, shapes)) and s != d:
-        return rejected(
-            "size",
-            "basic_copy expects the size of source, destination, and predicate tensors to match",
-            src_size=s,
-            dst_size=d,
-        )
+        message = "basic_copy expects the size of source, destination, and predicate tensors to match"
+        return rejected("size", message, src_size=s, dst_size=d)
     return check_loop(copy)
 
 
@@ -141,11 +134,8 @@ def check_loop(copy: Copy) -> Prediction | None:
 def _access(operand: str, view: Memref) -> Prediction | None:
     """Whether single elements of a view can be loaded and stored."""
     if view.space not in SPACES:
-        return rejected(
-            "space",
-            f"tensor<{printed_pointer(view)} o {view.layout}> doesn't support load and store",
-            operand,
-        )
+        message = f"tensor<{printed_pointer(view)} o {view.layout}> doesn't support load and store"
+        return rejected("space", message, operand)
     element = view.dtype
     if operand != "dst" and element.name == "i1" and view.space != "rmem":
         message = f"i1 element type is only supported for tensors in rmem, but got '{printed_view(view)}'"

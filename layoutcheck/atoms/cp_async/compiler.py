@@ -23,13 +23,8 @@ def width(atom: CpAsync, _copy: Copy) -> Prediction | None:
     for allowed in (WIDTHS_BITS, atom.widths_bits):
         if atom.width_bits not in allowed:
             widths = ", ".join(map(str, allowed))
-            return rejected(
-                "width",
-                f"'{atom}' 'cp_size' only supports ({widths}), but got {atom.width_bits}.",
-                "atom",
-                width_bits=atom.width_bits,
-                allowed_bits=allowed,
-            )
+            message = f"'{atom}' 'cp_size' only supports ({widths}), but got {atom.width_bits}."
+            return rejected("width", message, "atom", width_bits=atom.width_bits, allowed_bits=allowed)
     return None
 
 

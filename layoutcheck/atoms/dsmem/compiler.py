@@ -59,12 +59,8 @@ def check_type(atom: DsmemStore) -> Prediction | None:
     """Widths that the type itself takes; 0 stands for one element."""
     width = atom.width_bits or atom.dtype.bits
     if width not in WIDTHS_BITS:
-        return rejected(
-            "atom_width",
-            f"expects copy_bits to be one of (0, 32, 64, 128), but got {width}",
-            "atom",
-            width_bits=width,
-        )
+        message = f"expects copy_bits to be one of (0, 32, 64, 128), but got {width}"
+        return rejected("atom_width", message, "atom", width_bits=width)
     return None
 
 

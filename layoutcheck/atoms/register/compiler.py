@@ -22,11 +22,8 @@ def space(atom: RegisterCopy, copy: Copy) -> Prediction | None:
     """The spaces the name says; a generic pointer may stand for any of them."""
     for operand, view, need in zip(("src", "dst"), (copy.src, copy.dst), atom.spaces, strict=True):
         if view.space not in (need, "generic"):
-            return rejected(
-                "space",
-                f"expects {operand} to be {need}-based or generic memref, but got {view.space}",
-                operand,
-            )
+            message = f"expects {operand} to be {need}-based or generic memref, but got {view.space}"
+            return rejected("space", message, operand)
     return None
 
 
@@ -78,20 +75,11 @@ def check_type(atom: RegisterCopy) -> Prediction | None:
     element = atom.dtype.bits
     width = atom.width_bits or element
     if not is_power_of_two_bytes(width):
-        return rejected(
-            "atom_width",
-            f"expects copy_bits to be a power of 2 (>= 8), but got {width}",
-            "atom",
-            width_bits=width,
-        )
+        message = f"expects copy_bits to be a power of 2 (>= 8), but got {width}"
+        return rejected("atom_width", message, "atom", width_bits=width)
     if width % element:
-        return rejected(
-            "atom_width",
-            f"expects copy_bits to be a multiple of bits_per_elt({element}), but got {width}",
-            "atom",
-            width_bits=width,
-            element_bits=element,
-        )
+        message = f"expects copy_bits to be a multiple of bits_per_elt({element}), but got {width}"
+        return rejected("atom_width", message, "atom", width_bits=width, element_bits=element)
     order = of(atom.options, "mem_order")
     for name in ("load_cache_mode", "store_cache_mode"):
         mode, usual = of(atom.options, name), ATTRIBUTES[name][2][0]

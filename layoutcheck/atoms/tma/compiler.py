@@ -75,15 +75,12 @@ def _between_boxes(copy: Copy, here: Memref) -> Prediction | None:
         for stride in flatten(mode):
             bits = stride * here.dtype.bits
             if is_static(stride) and bits % SMEM_STEP_BITS:
-                return rejected(
-                    "tma_pitch",
+                text = (
                     f"{name}: shared-memory operand stride at mode 1 leaf {at} is {bits} bits, not a "
                     f"multiple of the required {SMEM_STEP_BITS}-bit TMA smem alignment "
-                    f"(element={here.dtype.bits}b, stride={stride} elements).",
-                    smem_side(copy),
-                    mode=at + 1,
-                    stride=stride,
+                    f"(element={here.dtype.bits}b, stride={stride} elements)."
                 )
+                return rejected("tma_pitch", text, smem_side(copy), mode=at + 1, stride=stride)
     return None
 
 
@@ -108,24 +105,18 @@ def _ranks(copy: Copy, described: Memref) -> Prediction | None:
     tile, modes = tile_of(copy), wrap(copy.side(gmem_side(copy)).layout.shape)
     ranks = len(wrap(described.layout.shape)), len(tile.tiler)
     if ranks[0] not in (ranks[1], ranks[1] + 1):
-        return rejected(
-            "tma_rank",
+        text = (
             "smem_layout must be non-staged (rank(smem_layout) == rank(cta_tiler)) "
-            "or staged (rank(smem_layout) == rank(cta_tiler) + 1)",
-            smem_side(copy),
-            smem_rank=ranks[0],
-            tiler_rank=ranks[1],
+            "or staged (rank(smem_layout) == rank(cta_tiler) + 1)"
         )
+        return rejected("tma_rank", text, smem_side(copy), smem_rank=ranks[0], tiler_rank=ranks[1])
     if ranks[1] > len(modes):
         printed = ";".join(f"{n}:{int(n > 1)}" for n in tile.tiler)
-        return rejected(
-            "tma_modes",
+        text = (
             "unable to compute the following composition: "
-            f"'!cute.layout<\"{_identity(modes)}\">' o '!cute.tile<\"[{printed}]\">'",
-            gmem_side(copy),
-            tiler_rank=ranks[1],
-            gmem_rank=len(modes),
+            f"'!cute.layout<\"{_identity(modes)}\">' o '!cute.tile<\"[{printed}]\">'"
         )
+        return rejected("tma_modes", text, gmem_side(copy), tiler_rank=ranks[1], gmem_rank=len(modes))
     if ranks[1] != len(modes):
         return Prediction("unknown", "tilers of another rank than the tensor are not modelled", "tma_tiler")
     return None

@@ -63,13 +63,10 @@ def columns(atom: TmemCopy, copy: Copy) -> Prediction | None:
     have = align_bits(view)
     if have is None or have % 64 == 0 or not atom.wants_even_columns:
         return None
-    return rejected(
-        "tmem_alignment",
-        f"'{atom}' require tmem memref aligned at 2 cols (8B) at least, but got tmem align {have // 8} bytes",
-        operand,
-        have_bytes=have // 8,
-        need_bytes=8,
+    message = (
+        f"'{atom}' require tmem memref aligned at 2 cols (8B) at least, but got tmem align {have // 8} bytes"
     )
+    return rejected("tmem_alignment", message, operand, have_bytes=have // 8, need_bytes=8)
 
 
 COMPILER = Compiler((readable, space, columns, npow2_sub_byte), tmem_type)

@@ -38,13 +38,8 @@ def width(atom: UniversalCopy, copy: Copy) -> Prediction | None:
     """One instruction moves at least one element (the message says ">", the check is ">=")."""
     bits = copy.src.dtype.bits
     if 0 < atom.width_bits < bits:
-        return rejected(
-            "width",
-            f"'{atom}' expected copy_bits > bits_per_element({bits}), but got {atom.width_bits}",
-            "atom",
-            width_bits=atom.width_bits,
-            element_bits=bits,
-        )
+        message = f"'{atom}' expected copy_bits > bits_per_element({bits}), but got {atom.width_bits}"
+        return rejected("width", message, "atom", width_bits=atom.width_bits, element_bits=bits)
     return None
 
 
@@ -112,12 +107,8 @@ def pointer(atom: UniversalCopy, copy: Copy, need_bits: int) -> Prediction | Non
 def check_type(atom: UniversalCopy) -> Prediction | None:
     """Widths that the type itself takes."""
     if atom.width_bits != 0 and not is_power_of_two_bytes(atom.width_bits):
-        return rejected(
-            "atom_width",
-            f"expected copy_bits to be 0 (auto) or a power of 2 (>= 8), but got {atom.width_bits}",
-            "atom",
-            width_bits=atom.width_bits,
-        )
+        message = f"expected copy_bits to be 0 (auto) or a power of 2 (>= 8), but got {atom.width_bits}"
+        return rejected("atom_width", message, "atom", width_bits=atom.width_bits)
     return None
 
 
@@ -129,13 +120,8 @@ def flat_predicate(atom: UniversalCopy, copy: Copy) -> Prediction | None:
         return aborts("index_pred", "asking for the width of index", "atom", signal="SIGSEGV")
     bits = 19 if atom.dtype.name == "tf32" else atom.dtype.bits  # tf32's significant bits
     if atom.width_bits not in (0, bits):
-        return rejected(
-            "pred_width",
-            f"expects copy_bits to be : {bits} but got : {atom.width_bits}",
-            "atom",
-            width_bits=atom.width_bits,
-            element_bits=bits,
-        )
+        message = f"expects copy_bits to be : {bits} but got : {atom.width_bits}"
+        return rejected("pred_width", message, "atom", width_bits=atom.width_bits, element_bits=bits)
     return None
 
 
