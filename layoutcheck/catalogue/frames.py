@@ -104,14 +104,8 @@ def find(folded: str) -> Frames | None:
     inside = origin.OF_DSL.search(frames[-1].file) if frames and asserted and not asserted["said"] else None
     if inside is None:
         return Frames(package, said, place, whose, why=why, help=help_)
-    return Frames(
-        package,
-        condition,
-        place,
-        whose,
-        frames[-1].function or "a function",
-        f"{inside[1]}:{frames[-1].line}",
-    )
+    function, at = frames[-1].function or "a function", f"{inside[1]}:{frames[-1].line}"
+    return Frames(package, condition, place, whose, function, at)
 
 
 def _last(folded: str) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
@@ -140,14 +134,8 @@ def cut(folded: str, stated: str = "") -> Frames | None:
     stack = None if frames else _STACK.search(folded)
     if stack:
         why = _CUT_CUDA if "cuda" in stack["what"] else _CUT_NATIVE
-        return Frames(
-            "PyTorch",
-            f"the C++ stack below it begins with {stack['what']}",
-            "",
-            _STACKS,
-            why=why,
-            help=_PASTE_STACK,
-        )
+        said = f"the C++ stack below it begins with {stack['what']}"
+        return Frames("PyTorch", said, "", _STACKS, why=why, help=_PASTE_STACK)
     if not frames:
         return None
     package, whose = _whose(origin.of_exception(folded, frames, ""), frames, "")
