@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra import Layout, cosize
 from layoutcheck.catalogue import tiles
-from layoutcheck.catalogue.figures import TYPES, VECTOR
+from layoutcheck.catalogue.figures import TYPES, VECTOR, bits_of
 from layoutcheck.catalogue.symptoms import placed
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import most_shared, numbers
@@ -22,7 +22,6 @@ _SWIZZLED = re.compile(
 _TYPED = re.compile(
     rf"(?i)\b(?:torch\.|cutlass\.|cute\.)?(?P<type>{'|'.join(TYPES)}|float|half|halfs|halves|floats)(?:_t)?\b"
 )
-_ALSO = {"float": "fp32", "halve": "half"}
 _MATRIX = re.compile(
     r"(?i)\b(?P<way>ld|st)matrix(?:\.sync\.aligned\.m8n8)?(?:\.x(?P<count>[124]))?(?P<trans>\.trans)?"
 )
@@ -56,7 +55,7 @@ def _banks(folded: str) -> Iterator[str]:
     matrix = _MATRIX.search(folded)
     if matrix is None or not _OF_BANKS.search(folded) or _SWIZZLED.search(folded):
         return
-    types = {_bits(one["type"]) for one in _TYPED.finditer(folded)}
+    types = {bits_of(one["type"]) for one in _TYPED.finditer(folded)}
     bits = types.pop() if len(types) == 1 else 0
     every = [(text, layout, bits) for text, layout in _shared(folded, bits)] if bits >= 8 else []
     every += [(one.said, one.layout, one.bits) for one in tiles.by_rows(folded)] if not every else []
@@ -139,9 +138,3 @@ def _operands(folded: str) -> Iterator[str]:
             "" if span == _WIDEST else f"; the {_WIDEST}-byte one needs rows of {_WIDEST * 8 // tile.bits}"
         )
         yield f"K-major rows of {tile.said} have {tile.columns} elements, {row} bytes: the {span}-byte swizzle, {mode} in bytes (K_SW{span}){pieces}{wider} (LC607; PTX ISA, matrix descriptors)"
-
-
-def _bits(name: str) -> int:
-    """The bits of an element of this type, or of these: "half", "halves"."""
-    one = name.lower().removesuffix("s")
-    return TYPES[_ALSO.get(one, one)]

@@ -11,6 +11,7 @@ TYPES = {
     "bf16": 16, "bfloat16": 16, "fp16": 16, "float16": 16, "half": 16, "f16": 16,
     "tf32": 32, "fp32": 32, "float32": 32, "f32": 32,
 }  # fmt: skip
+_ALSO = {"float": "fp32", "byte": "int8", "halve": "half"}
 _TYPE = re.compile(rf"(?i)\b(?:torch\.|float8_?)?(?P<type>{'|'.join(TYPES)})(?:fn(?:uz)?)?\b")
 _FAILS = re.compile(
     r"(?i)\bfail|\berror|\brefus|\bINVALID_VALUE|invalid (?:value|argument)|\billegal|\bmis-?align"
@@ -112,6 +113,12 @@ def _wrapped(folded: str) -> tuple[str, ...]:
         if most >= 1 << 31
         else ()
     )
+
+
+def bits_of(typed: str) -> int:
+    """The bits of an element of a type, or of several, "halves"; of a width that PTX writes, b16, that width."""
+    name = typed.lower().removesuffix("s")
+    return TYPES.get(_ALSO.get(name, name)) or int(name)
 
 
 def of_tma(said: str) -> bool:

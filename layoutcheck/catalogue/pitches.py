@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from layoutcheck.algebra.modes import leaves
 from layoutcheck.catalogue import symptoms, tiles
-from layoutcheck.catalogue.figures import TYPES, VECTOR, of_tma, sentences
+from layoutcheck.catalogue.figures import TYPES, VECTOR, bits_of, of_tma, sentences
 
 _NAMES = "|".join(sorted((*TYPES, "float", "byte"), key=len, reverse=True))
-_ALSO = {"float": "fp32", "byte": "int8"}
 _TYPED = re.compile(
     rf"(?i)(?<![a-z0-9])(?:torch\.|cutlass\.|cute\.|np\.)?(?P<type>{_NAMES})s?(?:_t)?\b|\bb(?P<bits>8|16|32)\b"
 )
@@ -56,12 +55,12 @@ def _read(folded: str) -> Iterator[Pitch]:
     for one in _MADE.finditer(folded) if vectors and not _PADDED.search(folded) else ():
         if math.prod(int(rows) for rows in re.findall(r"[0-9]+", one["rows"])) > 1:
             said = f"a row of {one['count']} elements of {one['type']}"
-            yield Pitch(said, int(one["count"]), _bits(one["type"]))
+            yield Pitch(said, int(one["count"]), bits_of(one["type"]))
     for said in sentences(folded) if vectors else ():
         found = _SAID.search(said) if _OF_VECTORS.search(said) else None
         if found:
             count, typed = found["count"], found["type"]
-            yield Pitch(f"a pitch of {count} {typed}", int(count), _bits(typed))
+            yield Pitch(f"a pitch of {count} {typed}", int(count), bits_of(typed))
     if mapped:
         yield from (
             Pitch(f"a row of {one.said.rpartition(' ')[2]} x {one.columns}", one.columns, one.bits)
@@ -69,7 +68,7 @@ def _read(folded: str) -> Iterator[Pitch]:
         )
         yield from _printed(folded)
     types = {one["type"] or one["bits"] for one in _TYPED.finditer(folded)}
-    kinds = {_bits(one) for one in types}
+    kinds = {bits_of(one) for one in types}
     bits = kinds.pop() if len(kinds) == 1 else 0
     named = f" of {types.pop()}" if len(types) == 1 and bits and not types <= {"8", "16", "32"} else ""
     for one in (
@@ -90,13 +89,6 @@ def _printed(folded: str) -> Iterator[Pitch]:
                     mode.stride,
                     tensors[start],
                 )
-
-
-def _bits(typed: str) -> int:
-    """The bits of a type, or of a width that PTX writes."""
-    name = typed.lower()
-    known = TYPES.get(_ALSO.get(name, name))
-    return known or int(name)
 
 
 def _shared(pitch: Pitch) -> int:
