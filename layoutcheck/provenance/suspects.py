@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from copy import copy
 
 from layoutcheck.dsl.lowered.instructions import in_shared_by_ptx, is_memory, makes_of_old
-from layoutcheck.dsl.lowered.needed import terminator
+from layoutcheck.dsl.lowered.needed import handed_on
 from layoutcheck.dsl.lowered.removed import constant_of
 from layoutcheck.dsl.lowered.types import GLOBAL, SHARED, TENSOR, parse_type
 from layoutcheck.provenance.labels import hands_on
@@ -223,26 +223,11 @@ def _begins(product: Operation) -> bool:
 
 
 def _carried(op: Operation, values: set[Value]) -> list[Value]:
-    """What becomes of values that a loop or branch takes or gives."""
-    found: list[Value] = []
-    for region in op.regions:
-        for block in region.blocks:
-            ends = terminator(block).operands
-            shift = op.name == "scf.while" and region is op.regions[0]  # the condition comes first
-            found += [out for out, end in zip(op.results, ends[shift:], strict=False) if end in values]
-            if op.name == "scf.for":
-                given = zip(block.arguments[1:], op.operands[3:], ends, strict=False)
-                found += [argument for argument, start, end in given if start in values or end in values]
-    if op.name == "scf.while":
-        before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
-        found += [a for a, v in zip(before.arguments, op.operands, strict=False) if v in values]
-        found += [
-            a for a, v in zip(before.arguments, terminator(after).operands, strict=False) if v in values
-        ]
-        found += [
-            a for a, v in zip(after.arguments, terminator(before).operands[1:], strict=False) if v in values
-        ]
-    return found
+    """What becomes of values that a loop or branch takes or gives; a loop that counts has a turn."""
+    every = [(out, handed_on(out)[op.name == "scf.for" :]) for out in op.results]
+    blocks = [block for region in op.regions for block in region.blocks]
+    every += [(variable, handed_on(variable)) for block in blocks for variable in block.arguments]
+    return [out for out, given in every if not values.isdisjoint(given)]
 
 
 def _space(pointer: Value) -> int:

@@ -20,7 +20,7 @@ import numpy as np
 from layoutcheck.dsl.lowered.flow import Flow, Maker
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.most import most
-from layoutcheck.dsl.lowered.needed import terminator
+from layoutcheck.dsl.lowered.needed import handed_on, terminator
 from layoutcheck.dsl.lowered.removed import constant_of, unrolled
 from layoutcheck.dsl.lowered.values import flat, number, select
 from layoutcheck.sources.mlir import Block, Operation, Value, each_once, integer
@@ -319,12 +319,7 @@ def _handed_on(value: Value) -> tuple[Operation | None, list[Value]]:
     """The `scf.while` that hands a value from turn to turn, and what it hands on as that; else (None, [])."""
     block = value.owner
     loop = block.parent.parent if isinstance(block, Block) else None
-    if loop is None or loop.name != "scf.while":
-        return None, []
-    before, after = (region.blocks[0] for region in loop.regions)
-    if block is before:
-        return loop, [loop.operands[value.index], terminator(after).operands[value.index]]
-    return loop, [terminator(before).operands[1 + value.index]]
+    return (loop, handed_on(value)) if loop is not None and loop.name == "scf.while" else (None, [])
 
 
 def ends_alike(loop: Operation) -> bool:

@@ -92,14 +92,11 @@ class Needed:
 
     def _trace(self, value: Value) -> None:
         level, owner = self.levels[value], value.owner
-        if isinstance(owner, Block):
-            self._argument(owner, value.index, level)
-            return
-        op = owner
+        op = owner.parent.parent if isinstance(owner, Block) else owner
         if op is None:
             return
         if op.regions:
-            self._region_result(op, value.index, level)
+            self._handed(value, op, level)
             return
         if level == DATA and op.name not in CARRIERS and op.name not in SOURCES:
             if op.name == "arith.select" or op.name == "llvm.select":
@@ -118,37 +115,15 @@ class Needed:
                 elif isinstance(base, Operation):
                     self._want(base)
 
-    def _region_result(self, op: Operation, index: int, level: int) -> None:
-        self._keep(op)
-        if op.name == "scf.for":
-            self._mark(op.operands[3 + index], level)
-            block = op.regions[0].blocks[0]
-            self._mark(terminator(block).operands[index], level)
-            self._mark(block.arguments[1 + index], level)
-        elif op.name == "scf.while":
-            self._mark(terminator(op.regions[0].blocks[0]).operands[1 + index], level)
-        else:
-            for region in op.regions:
-                for block in region.blocks[-1:]:
-                    ends = terminator(block).operands
-                    if index < len(ends):
-                        self._mark(ends[index], level)
-
-    def _argument(self, block: Block, index: int, level: int) -> None:
-        op = block.parent.parent
-        if op.name == "scf.for":
+    def _handed(self, value: Value, op: Operation, level: int) -> None:
+        """A result or variable of a loop or branch is needed: so is what is handed on as that."""
+        given = handed_on(value)
+        if given or not isinstance(value.owner, Block) or op.name == "scf.for":
             self._keep(op)
-            if index:
-                self._mark(op.operands[2 + index], level)
-                self._mark(terminator(block).operands[index - 1], level)
-        elif op.name == "scf.while":
-            self._keep(op)
-            before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
-            if block is after:
-                self._mark(terminator(before).operands[1 + index], level)
-            else:
-                self._mark(op.operands[index], level)
-                self._mark(terminator(after).operands[index], level)
+        for one in given:
+            self._mark(one, level)
+        if op.name == "scf.for" and not isinstance(value.owner, Block):
+            self._mark(op.regions[0].blocks[0].arguments[1 + value.index], level)
 
     def _want(self, array: Operation) -> None:
         """The contents of registers in memory are needed: so is all that is stored there."""
@@ -221,6 +196,23 @@ def condition(op: Operation) -> list[Value]:
     if op.name == "scf.while":
         return terminator(op.regions[0].blocks[0]).operands[:1]
     return op.operands[: 3 if op.name == "scf.for" else 1]
+
+
+def handed_on(value: Value) -> list[Value]:
+    """What a loop or branch of `scf` hands on as a result or variable; a loop begins with the first."""
+    owner, index = value.owner, value.index
+    op = owner.parent.parent if isinstance(owner, Block) else owner
+    blocks = [region.blocks[-1] for region in op.regions if region.blocks] if op is not None else []
+    if op is None or (isinstance(owner, Block) and op.name not in ("scf.for", "scf.while")):
+        return []
+    if op.name == "scf.for":
+        index -= isinstance(owner, Block)  # the first variable counts the turns
+        return [op.operands[3 + index], terminator(blocks[0]).operands[index]] if index >= 0 else []
+    if op.name == "scf.while" and owner is blocks[0]:
+        return [op.operands[index], terminator(blocks[1]).operands[index]]
+    if op.name == "scf.while":
+        return [terminator(blocks[0]).operands[1 + index]]  # behind the condition
+    return [end for block in blocks for end in terminator(block).operands[index : index + 1]]
 
 
 def inserted(extract: Operation) -> Value | None:

@@ -16,9 +16,9 @@ from layoutcheck.dsl.lowered.flow import Flow, Turns
 from layoutcheck.dsl.lowered.instructions import BULK, is_mbarrier, is_memory
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.machine import Machine
-from layoutcheck.dsl.lowered.needed import Needed, terminator
+from layoutcheck.dsl.lowered.needed import BRANCHES, Needed, condition, handed_on
 from layoutcheck.dsl.lowered.types import GENERIC, parse_type
-from layoutcheck.sources.mlir import Block, Operation, Value
+from layoutcheck.sources.mlir import Operation, Value
 
 _MOST_STEPS = 300_000  # operations of one evaluation
 
@@ -125,35 +125,20 @@ class ByBlock:
 
     def decides(self, around: Operation) -> bool:
         """Whether it rests on the block's index how often the regions of an operation run."""
-        return any(value in self.values for value in _deciding(around))
+        return around.name in BRANCHES and not self.values.isdisjoint(condition(around))
 
     def _follow(self, op: Operation) -> None:
         if op.name.startswith(_INDEX):
             self.values.update(op.results)
             return
-        if op.name == "scf.for":
-            block = op.regions[0].blocks[0]
-            if any(value in self.values for value in op.operands[:3]):
-                self.values.update((block.arguments[0], *op.results))
-            self._hand(op.operands[3:], block.arguments[1:])
-            self._hand(terminator(block).operands, block.arguments[1:])
-            self._hand(block.arguments[1:], op.results)
-            return
-        if op.name == "scf.while":
-            first, second = (region.blocks[0] for region in op.regions)
-            ends = terminator(first).operands
-            self._hand(op.operands, first.arguments)
-            self._hand(terminator(second).operands, first.arguments)
-            self._hand(ends[1:], second.arguments)
-            self._hand(ends[1:], op.results)
-            if ends and ends[0] in self.values:
-                self.values.update(op.results)
-            return
         if op.regions:
-            if any(value in self.values for value in op.operands):
-                self.values.update(op.results)
-            for block in (block for region in op.regions for block in region.blocks[-1:]):
-                self._hand(terminator(block).operands, op.results)
+            variables = [
+                value for region in op.regions for block in region.blocks for value in block.arguments
+            ]
+            handed = (*op.results, *variables)
+            self.values.update(value for value in handed if not self.values.isdisjoint(handed_on(value)))
+            if self.decides(op):
+                self.values.update(op.results, variables[:1] if op.name == "scf.for" else ())
             return
         made = any(value in self.values for value in op.operands)
         if op.name == "llvm.store" and made:
@@ -165,20 +150,3 @@ class ByBlock:
             made = base is not False and (None in self._arrays or base is None or base in self._arrays)
         if made:
             self.values.update(op.results)
-
-    def _hand(self, values: list[Value], others: list[Value]) -> None:
-        self.values.update(
-            other for value, other in zip(values, others, strict=False) if value in self.values
-        )
-
-
-def _deciding(op: Operation) -> list[Value]:
-    """What decides how often the regions of an operation run."""
-    if op.name in ("scf.if", "scf.index_switch"):
-        return list(op.operands[:1])
-    if op.name == "scf.for":
-        return list(op.operands[:3])
-    if op.name == "scf.while":
-        first: Block = op.regions[0].blocks[0]
-        return list(terminator(first).operands[:1])
-    return []

@@ -24,10 +24,11 @@ import numpy as np
 
 from layoutcheck.algebra.measure import cosize
 from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered.needed import handed_on
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.errors import InputError
 from layoutcheck.sources.chains import MAX_STEPS
-from layoutcheck.sources.mlir import Block, Operation, Value, parse, without_locations
+from layoutcheck.sources.mlir import Operation, Value, parse, without_locations
 from layoutcheck.sources.printed import COPIES
 from layoutcheck.sources.traced_module import tags
 from layoutcheck.sources.types import parse_memref
@@ -104,8 +105,7 @@ def _views(value: Value) -> Iterator[Value]:
         if at is None:
             return
         yield at
-        made = at.definition
-        at = _carried(at) if made is None or made.regions else _shared(made.operands)
+        at = _before(at)
 
 
 def _span(view: Value) -> int:
@@ -141,11 +141,9 @@ def _member(value: Value) -> Member | None:
         if made is not None and made.name == "cute.memref.alloca":
             return None if last is None else _at(made, last)
         if made is not None and made.name == "scf.if":  # a view that both arms hand on
-            found = {
-                _member(region.blocks[0].operations[-1].operands[value.index]) for region in made.regions
-            }
+            found = set(map(_member, handed_on(value)))
             return found.pop() if len(found) == 1 else None
-        outer = _carried(value) if made is None or made.regions else _shared(made.operands)
+        outer = _before(value)
         if outer is None:
             return None
         last = made if made is not None and made.name == "cute.add_offset" else last
@@ -153,16 +151,12 @@ def _member(value: Value) -> Member | None:
     return None
 
 
-def _carried(value: Value) -> Value | None:
-    """What a loop's variable or result begins with."""
-    owner, (counted, number) = value.owner, value.carried
-    loop = owner.parent.parent if isinstance(owner, Block) else owner
-    if loop is None or loop.name != "scf.while":
-        return counted.operands[3 + number] if counted is not None else None
-    first = loop.regions[0].blocks[0]
-    if owner is first:
-        return loop.operands[value.index]
-    return first.operations[-1].operands[1 + value.index]  # behind the condition
+def _before(value: Value) -> Value | None:
+    """What a view is made of, or what a loop's variable or result begins with."""
+    made = value.definition
+    if made is None or made.name in ("scf.for", "scf.while"):
+        return next(iter(handed_on(value)), None)
+    return None if made.regions else _shared(made.operands)
 
 
 def _shared(values: Sequence[Value]) -> Value | None:
