@@ -88,11 +88,7 @@ class AsyncCopies:
         clocks = self.world.clocks
         clock = clocks.snapshot(warp.number)
         clock[HAPPENED, clocks.copies(warp.number)] = groups.cut()
-        for place, group in self.mbarriers.places(warp, event, lanes):
-            party = self.world.party(warp, index, group[0], place[1], 8)
-            barrier = self.mbarriers.find(place, warp, party)
-            if barrier is None:
-                continue
+        for barrier, group, party, _ in self.mbarriers.met(warp, index, event, lanes):
             if not _said(event.meaning.facts.get("noinc", "")):
                 barrier.pending += len(group)
             self.mbarriers.come(barrier, clock, len(group), party)
@@ -119,14 +115,24 @@ class AsyncCopies:
                     for b in blocks
                 ]
             for (block, offset), target in targets:
-                party = world.party(warp, index, lane, offset, size)
-                found = self.mbarriers.load(target, warp, party, size)
-                if found is None:
-                    continue
-                cells = world.cells(offset, size, block)
-                access = Access(cells, index << 10 | thread, *found, True)
-                report(world, world.shared.write(access, world.clocks.known[warp.number]))
+                self._bring(warp, index, lane, size, (block, offset), target)
         return True
+
+    def _bring(
+        self, warp: Warp, index: int, lane: int, size: int, to: tuple[int, int], bar: tuple[int, int],
+        source: int | None = None,
+    ) -> None:  # fmt: skip
+        """Bytes are read at `source`, if given, and written to (block, offset), complete on an mbarrier."""
+        world, record = self.world, index << 10 | (warp.first + lane)
+        found = self.mbarriers.load(bar, warp, world.party(warp, index, lane, to[1], size), size)
+        if found is None:
+            return
+        clock = world.clocks.known[warp.number]
+        if source is not None:
+            read = Access(world.cells(source, size, warp.block), record, *found, True)
+            report(world, world.shared.read(read, clock))
+        write = Access(world.cells(to[1], size, to[0]), record, *found, True)
+        report(world, world.shared.write(write, clock))
 
     def _signalled(self, block: int, named: int, pair: bool) -> int:
         """The block whose mbarrier a multicast copy completes on.
@@ -150,12 +156,7 @@ class AsyncCopies:
             if destination is None or place is None:
                 world.skip("copies to blocks that are not simulated")
                 continue
-            party = world.party(warp, index, lane, destination[1], size)
-            found = self.mbarriers.load(place, warp, party, size)
-            if found is not None:
-                cells = world.cells(destination[1], size, destination[0])
-                access = Access(cells, index << 10 | thread, *found, True)
-                report(world, world.shared.write(access, world.clocks.known[warp.number]))
+            self._bring(warp, index, lane, size, destination, place)
         return True
 
     def _issuing(self, warp: Warp, index: int, event: Event, lanes: int) -> tuple[int, ...]:
@@ -235,14 +236,7 @@ class AsyncCopies:
             if to is None or bar is None:
                 world.skip("copies to blocks that are not simulated")
                 continue
-            found = self.mbarriers.load(bar, warp, world.party(warp, index, lane, to[1], size), size)
-            if found is None:
-                continue
-            clock = world.clocks.known[warp.number]
-            read = Access(world.cells(source, size, warp.block), index << 10 | thread, *found, True)
-            report(world, world.shared.read(read, clock))
-            write = Access(world.cells(to[1], size, to[0]), index << 10 | thread, *found, True)
-            report(world, world.shared.write(write, clock))
+            self._bring(warp, index, lane, size, to, bar, source)
         return True
 
     def fence(self, warp: Warp, _index: int, event: Event, lanes: int) -> bool:

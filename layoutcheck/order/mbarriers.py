@@ -51,11 +51,7 @@ class Mbarriers:
         """Arrivals of each lane, with transaction bytes where the form has them."""
         clock = self.world.clocks.snapshot(warp.number)
         form = event.meaning.facts["form"]
-        for place, group in self.places(warp, event, lanes):
-            party = self.world.party(warp, index, group[0], place[1], 8)
-            barrier = self.find(place, warp, party)
-            if barrier is None:
-                continue
+        for barrier, group, party, block in self.met(warp, index, event, lanes):
             operand = (
                 [event.number_of(1, warp.first + lane) for lane in group] if len(event.values) > 1 else []
             )
@@ -63,14 +59,14 @@ class Mbarriers:
             if form == "tx":
                 barrier.bytes += sum(operand)
                 barrier.expected.append((party, sum(operand)))
-            if place[0] != warp.block:
-                self.world.remote[place[0], warp.number] = (int(clock[HAPPENED, warp.number]), party)
+            if block != warp.block:
+                self.world.remote[block, warp.number] = (int(clock[HAPPENED, warp.number]), party)
                 if event.meaning.facts.get("scope"):
-                    self.world.narrow.setdefault((warp.block, place[0]), party)
+                    self.world.narrow.setdefault((warp.block, block), party)
             count = len(group) if form == "tx" or not operand else sum(operand)
             if form == "drop":
                 barrier.count -= count
-            self.come(barrier, self._released(warp, place[0], event, clock), count, party)
+            self.come(barrier, self._released(warp, block, event, clock), count, party)
         return True
 
     def _released(self, warp: Warp, block: int, event: Event, clock: Clock) -> Clock:
@@ -149,11 +145,7 @@ class Mbarriers:
 
     def expect(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
         """More, or fewer, bytes of the current phase."""
-        for place, group in self.places(warp, event, lanes):
-            party = self.world.party(warp, index, group[0], place[1], 8)
-            barrier = self.find(place, warp, party)
-            if barrier is None:
-                continue
+        for barrier, group, party, _ in self.met(warp, index, event, lanes):
             size = sum(event.number_of(1, warp.first + lane) for lane in group)
             if event.meaning.facts["form"] == "complete_tx":
                 size = -size
@@ -176,11 +168,7 @@ class Mbarriers:
             )
         clocks = self.world.clocks
         found = []
-        for place, group in self.places(warp, event, lanes, operands[0]):
-            party = self.world.party(warp, index, group[0], place[1], 8)
-            barrier = self.find(place, warp, party)
-            if barrier is None:
-                continue
+        for barrier, group, party, _ in self.met(warp, index, event, lanes, operands[0]):
             if barrier.guess:
                 raise Undecided("the count of its mbarrier rests on what only a run knows", event)
             parity = event.number_of(operands[1], warp.first + group[0]) & 1
@@ -261,6 +249,16 @@ class Mbarriers:
                 self.world.skip("mbarriers of blocks that are not simulated")
                 continue
             yield place, group
+
+    def met(
+        self, warp: Warp, index: int, event: Event, lanes: int, operand: int = 0
+    ) -> Iterator[tuple[Mbarrier, list[int], Party, int]]:
+        """The mbarriers that the lanes use, each with its lanes, the first one as a party, and its block."""
+        for place, group in self.places(warp, event, lanes, operand):
+            party = self.world.party(warp, index, group[0], place[1], 8)
+            barrier = self.find(place, warp, party)
+            if barrier is not None:
+                yield barrier, group, party, place[0]
 
     def describe(self, party: Party) -> dict[str, int | str]:
         """What a wait that never returns waits for."""
