@@ -123,19 +123,11 @@ def _addressed(answer: Answer, folded: str) -> Answer:
     out = _OUT_OF_MEMORY.search(folded)
     if out and answer.entry.level != CLEAN and not _OUT_OF_MEMORY.search(f"{answer.title} {answer.quote}"):
         answer = replace(answer, facts=(_MEMORY_FIRST.format(said=out[0]), *answer.facts))
-    figures_say = (
-        spoken.numbers(folded) if answer.entry.level != CLEAN and answer.entry is not _QUESTION else ()
-    )
-    figures_say = tuple(one for one in figures_say if one != answer.title and one not in answer.cause)
-    launched = answer.entry.name in devices.INVALID
-    causeless = (
-        (answer.entry.general and answer.entry is not _COUNTED)
-        or answer.entry.name in whose.FAULTS
-        or launched
-    )
-    if figures_say:
-        others = tuple(one for one in answer.facts if one not in figures_say)
-        answer = replace(answer, facts=others)
+    entry = answer.entry
+    numbers = () if entry.level == CLEAN or entry is _QUESTION else spoken.numbers(folded)
+    figures_say = tuple(one for one in numbers if one != answer.title and one not in answer.cause)
+    causeless = entry.name in (*whose.FAULTS, *devices.INVALID) or (entry.general and entry is not _COUNTED)
+    answer = replace(answer, facts=tuple(one for one in answer.facts if one not in figures_say))
     if figures_say and causeless:
         cause = "" if spoken.is_open(answer) else f" {answer.cause.removeprefix(SENTENCES['OPEN']).lstrip()}"
         answer = replace(answer, cause=f"The text's numbers say: {'; '.join(figures_say)}.{cause}")
@@ -277,7 +269,9 @@ def _of_entries(
     if not prose:
         silent = lawless or where.world == origin.COMPILER
         return [spoken.led(first, laws.Told() if silent else laws.beside(text, first.entry), folded), *rest]
-    quote = spoken.quoted(folded, found[0][1]) if first.entry in spoken.OPEN else first.quote
+    quote = first.quote
+    if first.entry in spoken.OPEN:
+        quote = spoken.quoted(folded, found[0][1][0], questions.prose(text))
     first = replace(first, quote=quote, facts=(*first.facts, *symptoms.read(folded)))
     return [spoken.led(first, laws.told(text, first.entry, lawless=lawless), folded), *rest]
 

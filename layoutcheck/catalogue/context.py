@@ -19,12 +19,18 @@ _AT_SHARED = re.compile(
 _RACED = re.compile(
     r"\b(?P<way>Write|Read) access at (?:(?! access at ).){1,600}? in (?P<place>\S{1,200}:[0-9]+)(?: \[(?P<count>[0-9]+) hazards?\])?"
 )
+_VALUES = re.compile(r"Current Value ?: ?(?P<current>\w+), Incoming Value ?: ?(?P<incoming>\w+)")
+_WRITERS = re.compile(r"(?i)\b(?:all|each of the|every one of the) (?P<count>[0-9]{1,4}) (?:lanes|threads)\b")
+_ROOM = re.compile(
+    r"(?P<count>[0-9]{1,5}|\b[A-Za-z]\w*)`?[- ](?:\w+[- ])?(?:int|float|half|word|byte|element|entry|slot)s?\b[^.;]{0,24}?\b(?:region|array|buffer|row|slice|scratch)"
+)
 _TILE_N = re.compile(r"(?i)\b(?:tile_?n|bn|block_?n)\b ?[=:] ?(?P<n>[0-9]{1,6})\b")
 _REFUSED = re.compile(
     r"`(?P<name>[\w@.-]{2,40})` is not supported because: (?P<why>.{3,200}?)(?= `[\w@.-]{2,40}` is not| HINT:| File |$)"
 )
 _HINT = re.compile(r"\bHINT: (?P<said>.{10,240}?)(?=\. [A-Z`]|$)")
 _MOST_REFUSED = 4
+_OF_WRITES = "sanitizer.race-of"
 _ON_THE_GPU = ("cuda.", "sanitizer.", "kernel-hangs", "driver.xid")
 # of cuda-gdb
 _FRAME = re.compile(r"\bin (?P<kernel>[A-Za-z_][\w:]{2,100})(?:<[^<>]{0,200}>)?(?:\([^()]{0,200}\))? ?<<<\(")
@@ -72,17 +78,13 @@ def facts(name: str, folded: str) -> tuple[str, ...]:
         return results.packed(folded)
     if name == "dsl.mma-n":
         wide = _TILE_N.search(folded)
-        return (
-            (f"{wide[0]} is the tile's extent: {-(-int(wide['n']) // 256)} instructions of N 256 or less",)
-            if wide and int(wide["n"]) > 256
-            else ()
-        )
+        if wide is None or int(wide["n"]) <= 256:
+            return ()
+        return (f"{wide[0]} is the tile's extent: {-(-int(wide['n']) // 256)} instructions of N 256 or less",)
     told = devices.built(folded) if name in _BUILT else ()
-    told += (
-        devices.shared(name, folded)
-        if name in (*devices.INVALID, "cpp.launch-refused", "cuda.shared-attribute")
-        else ()
-    )
+    if name in (*devices.INVALID, "cpp.launch-refused", "cuda.shared-attribute"):
+        told += devices.shared(name, folded)
+    extents = (devices.launched, devices.grid, devices.by_size) if name in devices.INVALID else ()
     if name.startswith((*_ON_THE_GPU, *_BUILT)):
         return (
             *(asserted(folded) if name == "cuda.assert" else pointers(folded)),
@@ -91,14 +93,10 @@ def facts(name: str, folded: str) -> tuple[str, ...]:
             *(asked(folded) if "misaligned" in name or not name.startswith("sanitizer.") else ()),
             *distance(folded),
             *misaligned(folded),
-            *threads(folded),
-            *raced(folded),
+            *threads(folded, name.endswith("-of-one")),
+            *(overlapping(folded) if name.startswith(_OF_WRITES) else raced(folded)),
             *overrun(folded),
-            *(
-                ()
-                if name not in devices.INVALID
-                else (*devices.launched(folded), *devices.grid(folded), *devices.by_size(folded))
-            ),
+            *(fact for of in extents for fact in of(folded)),
         )
     if name == "elsewhere.build":
         return _exit(folded)
@@ -115,14 +113,9 @@ def overrun(folded: str) -> tuple[str, ...]:
     end = int(base[1], 16) + int(size[1].replace(",", ""))
     address, count = int(at["address"], 16), int(at["size"])
     past = address + count - end
+    where = f"{past} B behind it" if past > 0 else "inside"
     return (
-        f"the block's shared memory ends at {end:#x}: {count} B at {address:#x} end at {address + count:#x}, "
-        + (
-            f"{past} B behind it; the {count // 4} B of one warp of four end at {address + count // 4:#x}"
-            + ", inside" * (address + count // 4 <= end)
-            if past > 0
-            else "inside"
-        ),
+        f"the block's shared memory ends at {end:#x}: {count} B at {address:#x} end at {address + count:#x}, {where}",
     )
 
 
@@ -140,6 +133,24 @@ def raced(folded: str) -> tuple[str, ...]:
     )
     return (
         f"the {way} at {place} races with {said}: a barrier is needed between them in the order of the program, and in a loop on the way back as well (a read before the next write).{tile}",
+    )
+
+
+def overlapping(folded: str) -> tuple[str, ...]:
+    """That more lanes write than their region has elements, or what two lanes of one instruction store, where a text tells it."""
+    writers, room = _WRITERS.search(folded), _ROOM.search(folded)
+    given = re.search(rf"\b{room['count']}`? ?(?:==?|is|of) ?([0-9]{{1,5}})\b", folded) if room else None
+    extent = room["count"] if room and room["count"].isdigit() else given[1] if given else ""
+    values = _VALUES.search(folded)
+    if writers and room and extent and int(writers["count"]) > int(extent):
+        return (
+            f"the text itself tells it: {writers[0]} write, and the {room[0].rpartition(' ')[2]} has {extent} elements: lanes from {extent} on write into what lies behind it, which no barrier mends",
+        )
+    differ = values and values["current"] != values["incoming"]
+    return (
+        (f"they store {values['current']} and {values['incoming']}, which differ",)
+        if values and differ
+        else ()
     )
 
 
@@ -167,8 +178,8 @@ def distance(folded: str) -> tuple[str, ...]:
     return (f"of elements of {width} B the access is {where}, in an allocation of {size:,} B",)
 
 
-def threads(folded: str) -> tuple[str, ...]:
-    """Which threads and blocks a tool names: the warps of two that race, the lane of one that faults, what many have in common.
+def threads(folded: str, alone: bool = False) -> tuple[str, ...]:
+    """Which threads and blocks a tool names: the warps of two that race (by one instruction `alone`), the lane of one that faults, what many have in common.
 
     Without the extents of the block its threads are in a line where no thread of the text has y or z.
     """
@@ -182,7 +193,7 @@ def threads(folded: str) -> tuple[str, ...]:
     warps = [line // WARP for line in lines]
     ways = [(one["way"] or "").strip().lower() for one in every]
     if all(ways[:2]) and len(every) > 1 and lines[0] != lines[1]:
-        return (_racing(lines, warps, ways),)
+        return (_racing(lines, warps, ways, alone),)
     blocks = sorted({one["block"] or one["before"] for one in every} - {None})
     if len(set(lines)) == 1:
         of = f" of block ({blocks[0]})" if len(blocks) == 1 else f" of {len(blocks)} blocks" if blocks else ""
@@ -199,12 +210,13 @@ def threads(folded: str) -> tuple[str, ...]:
     )
 
 
-def _racing(lines: list[int], warps: list[int], ways: list[str]) -> str:
-    """What orders the two accesses of a race: a barrier of the warp, or one of the block."""
+def _racing(lines: list[int], warps: list[int], ways: list[str], alone: bool) -> str:
+    """What orders the two accesses of a race: a barrier of the warp, or one of the block; nothing within one instruction `alone`."""
     pair = f"thread {lines[0]} ({ways[0]}) and thread {lines[1]} ({ways[1]})"
     if warps[0] == warps[1]:
-        return f"{pair} are lanes {lines[0] % WARP} and {lines[1] % WARP} of one warp, {warps[0]}: __syncwarp() between the two lines orders them"
-    return f"{pair} are of two warps, {warps[0]} and {warps[1]}: __syncwarp() does not order them; it takes __syncthreads(), a named barrier or an mbarrier between the two lines"
+        return f"{pair} are lanes {lines[0] % WARP} and {lines[1] % WARP} of one warp, {warps[0]}{': __syncwarp() between the two lines orders them' * (not alone)}"
+    ordered = ": __syncwarp() does not order them; it takes __syncthreads(), a named barrier or an mbarrier between the two lines"
+    return f"{pair} are of two warps, {warps[0]} and {warps[1]}{ordered * (not alone)}"
 
 
 def misaligned(folded: str) -> tuple[str, ...]:
@@ -213,19 +225,12 @@ def misaligned(folded: str) -> tuple[str, ...]:
     shared = math.gcd(*(int(one["address"], 16) for one in found)) if found else 0
     width = max((int(one["size"]) for one in found), default=0)
     fits = math.gcd(shared, width)
-    those = (
-        f"the {len(found)} addresses are multiples"
-        if len(found) > 1
-        else f"{found[0]['address']} is a multiple"
-        if found
-        else ""
-    )
+    if not 0 < fits < width:
+        return ()
+    several = f"the {len(found)} addresses are multiples"
+    those = several if len(found) > 1 else f"{found[0]['address']} is a multiple"
     return (
-        (
-            f"{those} of {fits} B alone, and the access takes {width}: a base, pitch or offset is a multiple of {fits} B and of no more; accesses of {fits} B or less fit",
-        )
-        if 0 < fits < width
-        else ()
+        f"{those} of {fits} B alone, and the access takes {width}: a base, pitch or offset is a multiple of {fits} B and of no more; accesses of {fits} B or less fit",
     )
 
 

@@ -11,7 +11,7 @@ from layoutcheck.catalogue.rows import Row, rows
 _BETWEEN = re.compile(r"[^a-z0-9.@<>+%]+|\.(?=\s|$)")
 NAME = re.compile(r"(?![A-Z]?[a-z]+\b(?!(?:\.|::)\w))(?=[\w.:]{3})[A-Za-z_]\w+(?:(?:\.|::)\w+)*")
 _BULK = re.compile(r"cp[. ]async[. ]bulk")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|\b(?:cute|cutlass)\.(?:\w+\.)*")  # what parts the words of a name
 SHORT = 3  # letters of a word that is looked for whole
 
 
@@ -51,7 +51,7 @@ def _law(row: Row) -> Law:
 
 
 def normal(text: str) -> str:
-    """The words of a text in lower case between single spaces, and behind them those of its names in CamelCase apart."""
+    """The words of a text in lower case between single spaces, and behind them those of its names apart: of CamelCase, of cute.NAME."""
     return "".join(f" {_words(one)} " for one in (text, _CAMEL.sub(" ", text)))
 
 

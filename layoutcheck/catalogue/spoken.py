@@ -32,7 +32,7 @@ _COMMAND = re.compile(r"(?:^| )(?:```|\$ |cmake |nvcc |pip |python3? |export |#i
 _FEWEST = 4  # words
 _AFTER = re.compile(r";(?= [A-Z`])")  # where what stood between is left out
 OPEN = (tables.called("kernel-hangs"), tables.called("results-differ"))  # which name no cause of their own
-_BY_TMA = tables.called("cuda.misaligned-tma")
+_BY_TMA = tables.called("cuda.misaligned-tma")  # the rule of TMA's addresses, before which no law stands
 
 
 def is_open(answer: Answer) -> bool:
@@ -113,13 +113,15 @@ def _short(remedy: str) -> str:
     return _AFTER.sub(".", " ".join(parts[at] for at in sorted(kept))).rstrip(";. ")
 
 
-def quoted(folded: str, match: re.Match[str]) -> str:
-    """The person's sentence in which a match stands, without a command behind it; "" where it is none."""
+def quoted(folded: str, said: str, prose: str) -> str:
+    """The person's sentence in which these words stand, of the prose if it has them, without a command; "" where it is none."""
+    folded = prose if said in prose else folded
+    start, end = folded.find(said), folded.find(said) + len(said)
     ends = [0, *(stop.end() for stop in _STOP.finditer(folded)), len(folded)]
-    start = max(end for end in ends if end <= match.start())
-    said = folded[start : min((end for end in ends if end >= match.end()), default=len(folded))].strip()
+    first = max(one for one in ends if one <= start)
+    said = folded[first : min((one for one in ends if one >= end), default=len(folded))].strip()
     if len(said) > _LONGEST:
-        start = folded.rfind(" ", 0, max(start, match.start() - _LONGEST // 2) + 1) + 1
+        start = folded.rfind(" ", 0, max(first, start - _LONGEST // 2) + 1) + 1
         said = answering.shortened(folded[start:], _LONGEST)
     said = _COMMAND.sub("", said)
     return said if len(said.split()) >= _FEWEST and symptoms.is_prose(said) else ""

@@ -18,6 +18,7 @@ from layoutcheck.errors import InputError
 
 DEBUGGER, NOTHING_RAN = called("symptom.debugger"), called("symptom.nothing-ran")
 WARNING, SLOW = called("symptom.warning"), called("symptom.slow")
+UNTOLD = called("symptom.untold")
 _WARNED = re.compile(r"(?i)[):] ?warning(?: ?#?[\w-]+)? ?: $")  # of a compiler, before its message
 _LONG_MESSAGE = 160  # characters, longer than any message
 _SEVERITY = 60  # characters before a message in which its severity stands
@@ -48,6 +49,7 @@ _SETTLED = re.compile(
     r"|\b(?:\w*check|compute-sanitizer|memcheck) (?:reports?|finds?|shows?|is|sees?) (?:0|no|zero|clean|silent|nothing)(?: \w+)?\b"
     r"|[\u274c\u2705\u2717\u2713] ?\w+ ?:"  # a label of code
     r"|\bcu[A-Z]\w+(?:\(\))? (?:\w+ ){0,2}?(?:succeed(?:s|ed)|success\w*|CUDA_SUCCESS|passes|passed|works|is fine)\b"
+    rf"|(?<!why )\b(?:should|would|could|might|will|can)(?:n't)?(?: [^\s?!]+){{1,8}}? (?:{_TROUBLES}|(?:block|wait|spin)s? forever)\b[^.!?]{{0,40}}\?"
     r"|\b(?:stuck|freezes?|stall\w*) (?:at|around|below|near) (?:about |only |~)?[0-9]"
 )  # a trouble that is told to be over, or to be none
 _NOTE = re.compile(

@@ -64,6 +64,7 @@ _DEMANDED = re.compile(
 _OF_TEMPLATES = re.compile(
     r"\bSM(?:70|75|80|89|90|100|103|120)_\w+|\b(?!AssertionError)[A-Z][a-z]\w*(?:Layout|Shape|Stride|Tile|Atom|Copy|Mma|MNKL?)\w*|\b(?:Smem|Gmem|Element|Tile_|BLK_|CTA_|Sm[0-9]+)\w+|\b(?:[rsgt]mem|RF|register) resident\b|\bEVT\b|\b(?:MN|K)[- ]major inputs|\bPingpong kernel|\bCooperative kernels?|\bCpAsync main"
 )
+_TOLD = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur)\b")  # a person tells it
 _STATED = "The message is all that the text says of the cause; it is none of CuTe's, CUDA's or their tools'."
 _NO_ERROR = "It states no error that is known here: its project answers what it supports and which options it has. A layout, copy or barrier is judged where it stands in numbers."
 UNNAMED = owners.Owner("no project", "the project whose file, command or process name stands before it")
@@ -82,9 +83,12 @@ def of_statement(world: str, text: str, folded: str, place: str | None) -> Answe
     statement = statement or (None if world == origin.LIBRARY else raised.in_lines(told(text)))
     if statement:
         return _of_statement(statement, folded, place)
-    uncoded = None if others else codes.find(folded)
-    parts = _of_code(uncoded) if uncoded else {}
-    return answering.of_parts(answering.CODED, parts, uncoded.said, folded, place) if uncoded else None
+    found = None if others else codes.find(folded)
+    if found is None:
+        return None
+    fix = found.fix or filling.fix(found.code)  # of an error whose text lacks its code
+    parts = {**found._asdict(), "fix": fix, **codes.told(found.code, found.said)}
+    return answering.of_parts(answering.CODED, parts, found.said, folded, place)
 
 
 def of_refusal(world: str, text: str, folded: str, place: str | None) -> Answer | None:
@@ -152,12 +156,6 @@ def _verified(folded: str) -> str | None:
     return None
 
 
-def _of_code(found: codes.Coded) -> dict[str, str]:
-    """The parts of the answer to a coded error whose text lacks its code."""
-    fix = found.fix or filling.fix(found.code)
-    return {**found._asdict(), "fix": fix, **codes.told(found.code, found.said)}
-
-
 def when(statement: raised.Raised) -> str:
     """On which condition a statement is reached, with what the message prints of it."""
     told = statement.told or (f"`{statement.condition}`" if statement.condition else "")
@@ -202,8 +200,10 @@ def of_words(text: str, folded: str, place: str | None) -> list[Answer]:
     prose, printed = symptoms.is_prose(folded), symptoms.of_layouts(folded)
     wrong = folding.WRONG.search(folding.without_zeros(folded))
     owner = where.owner
-    if owner and owner.name in owners.CALLED and owners.of_words(telling.line(text) or folded) is not owner:
-        owner = None  # a program that is compared with it, or calls it
+    named = origin.find(telling.line(text) or folded).owner
+    by_name = prose and where.evidence == origin.BY_WORDS and _TOLD.search(folded)
+    if owner and named is not owner and (by_name or owner.name in owners.CALLED):
+        owner = None  # what is compared with it, calls it, or passes its tensors
     asks = questions.asks(text) or (not owner and (prose or not (wrong or printed)))
     mentioned = symptom is not None and questions.outweighs(text, *symptom)
     if asks and not warns and (symptom is None or mentioned):
@@ -264,7 +264,9 @@ def _of_prose(symptom: tuple[Known, re.Match[str]], text: str, folded: str, plac
     """The answer to a text that tells a symptom: with the laws of what it names, and its layouts."""
     entry, match = symptom
     answer = answering.of_entry(entry, match, folded, place, text)
-    told = laws.told(text, entry, lawless=entry is symptoms.DEBUGGER)
+    others = entry is symptoms.UNTOLD and origin.find(folded).world == origin.COMPILER
+    told = laws.told(text, entry, lawless=entry is symptoms.DEBUGGER or others)
     facts = (*answer.facts, *symptoms.read(folded))
-    answer = spoken.led(replace(answer, quote=spoken.quoted(folded, match), facts=facts), told, folded)
+    quote = spoken.quoted(folded, match[0], questions.prose(text))
+    answer = spoken.led(replace(answer, quote=quote, facts=facts), told, folded)
     return replace(answer, facts=(*answer.facts, *symptoms.layouts(folded)))

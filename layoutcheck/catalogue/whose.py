@@ -31,10 +31,6 @@ _WRITTEN = re.compile(r"__(?:device|global)__ (?!read\b|write\b|atomic\b)\w")  #
 _CAPACITY = tables.called("cuda.shared-capacity")
 _RUN = ("sanitizer.", "cuda.", "driver.", "symptom.", "topic.", "kernel-hangs", "results-differ")
 _KERNEL = re.compile(r"\b[Kk]ernel(?: name)?: ?(?P<kernel>[A-Za-z_]\w{5,200})")
-_BROUGHT = (
-    (re.compile(r"cudnn"), "cuDNN"),
-    (re.compile(r"cublas|nvjet_|sm[0-9]+_xmma_|(?:volta|turing|ampere|hopper)_\w*gemm"), "cuBLAS"),
-)  # by how the names of their kernels begin
 _CLOSED = re.compile(
     r"\b(?:nvjet_\w+|sm[0-9]{2,3}_xmma_\w+|(?:volta|turing|ampere|hopper)_\w*gemm\w*|cublas\w*::\w+|cudnn\w*::\w+)"
 )
@@ -168,8 +164,8 @@ def outside(entry: Known, folded: str) -> tuple[str, str] | None:
             f"{where.maker.name} chooses tile, stages and tensor maps for each shape on the host: take its newest commit, pad the extent to a shape that runs or take another back end, and report the shape, the configuration that it chose and `x/4i $errorpc` of cuda-gdb to {where.project}",
         )
     named = _KERNEL.search(folded)
-    library = next((name for words, name in _BROUGHT if named and words.match(named["kernel"])), "")
-    if named and library:
+    if named and (named["kernel"].startswith(("cudnn", "cublas")) or _CLOSED.match(named["kernel"])):
+        library = "cuDNN" if named["kernel"].startswith("cudnn") else "cuBLAS"
         return (
             f"The text names the kernel that faults, {named['kernel']}: it is {library}'s, and no copy of the caller's is in it.",
             f"Take a newer {library}, or another back end of the program that calls it; report what stays to NVIDIA with the shapes of the call",

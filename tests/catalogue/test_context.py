@@ -99,6 +99,28 @@ def test_sizes_that_run_rule_shared_memory_out() -> None:
     assert "runs" not in facts("head_dim= 64: OK\nhead_dim= 512: FAIL cudaErrorInvalidValue")
 
 
+RACE = "========= Error: Potential WAW hazard detected at __shared__ 0x404 in block (0,0,0) :\n=========     Write Thread (23,0,0) at k+0x{} in k.cu:32\n=========     Write Thread ({},0,0) at k+0x1a0 in k.cu:32\n=========     Current Value : 2, Incoming Value : {}"
+OVERLAP = "`f()` stores `y[threadIdx.x]` from all 32 lanes, and the rest lies behind an `n`-int `y` region, n == {}.\n========= Error: Race reported between Write access at f+0x2f0 in k.cu:310 and {} access at f+0x410 in k.cu:336 [50 hazards]"
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "never"),
+    [
+        (RACE.format("1a0", 24, 3), "they store 2 and 3, which differ", "__syncwarp()"),
+        (RACE.format("1a0", 24, 2), "compute the same address", "which differ"),
+        (RACE.format("1a0", 64, 3), "are of two warps, 0 and 2 ", "between the two lines"),
+        (RACE.format("190", 24, 3), "__syncwarp() between the two lines orders them", "compute the same address"),
+        (OVERLAP.format(16, "Write"), "lanes from 16 on write into what lies behind it, which no barrier mends", "a barrier is needed"),
+        (OVERLAP.format(32, "Write"), "Where they are of two buffers these overlap", "lanes from"),
+        (OVERLAP.format(16, "Read"), "a barrier is needed between them", "overlap"),
+    ],
+)  # fmt: skip
+def test_a_barrier_is_named_only_where_it_orders_the_accesses(text: str, part: str, never: str) -> None:
+    (found,) = answers(text)
+    said = " ".join((found.cause, *found.facts, "", found.remedy))
+    assert part in said and never not in said
+
+
 def test_the_elements_of_one_vector_are_counted() -> None:
     text = (
         "/c/cute/atom/copy_traits.hpp(3): error: static assertion failed with \"In CopyAtom, dst layout doesn't vectorize "

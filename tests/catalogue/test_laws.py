@@ -61,6 +61,7 @@ def told(text: str) -> str:
         ("blockwise scales: rows of the scale tensor have a pitch and pad to 16 for TMA", "which is not the extent"),
         ("the K tail of my multistage gemm is wrong, the last k tile is short", "one short tile"),
         ("CUtensorMap in a workspace faults, must the tensormap be aligned to 64?", "alignas(64)"),
+        ("my sgemm_1.cu kernel with M=N=K=100 is wrong at the borders", "which have no predicates"),
     ],
 )  # fmt: skip
 def test_the_words_of_a_report_call_for_its_law(text: str, part: str) -> None:
@@ -205,6 +206,8 @@ def test_what_is_no_source(source: str) -> None:
         ("Due to checkboarding, the arrays only hold even numbers. My kernel is wrong.", "itself says"),
         ("My kernel is wrong. What is the root cause?", "itself says"),
         ("CUTLASS 1.58x slower than cuBLAS, my gemm kernel", "CUTLASS 1.5"),
+        ("How is a cute.TensorSSA of my @cute.kernel indexed by a dynamic index?", "gather4"),
+        ("CPU overhead regression with TVM-FFI: my CuTe DSL function is slow to call", "wavefronts"),
     ],
 )  # fmt: skip
 def test_what_a_loose_word_does_not_call_for(text: str, never: str) -> None:
@@ -289,6 +292,40 @@ def test_the_dsl_makes_fragments_like_it(tmp_path: Path) -> None:
         env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"},
     )
     assert made.stdout.split() == ["((2,4),3,2):((1,2),16,8)", "((2,4),3,2):((4,1),16,8)"]
+
+
+DECIDED = """
+import cutlass, cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_compact_tensor as fake
+
+
+@cute.kernel
+def choose(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = (a[t] if t < 5 else cutlass.Float32(-1)) + a.load()[t]
+
+
+@cute.jit
+def run(a: cute.Tensor, b: cute.Tensor):
+    choose(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+print(cute.compile(run, fake(cutlass.Float32, (8,)), fake(cutlass.Float32, (32,))).__ptx__)
+"""
+
+
+def test_the_dsl_compiles_it(tmp_path: Path) -> None:
+    """A conditional expression is a branch, and a TensorSSA takes a run-time index."""
+    pytest.importorskip("cutlass")
+    (tmp_path / "decided.py").write_text(DECIDED)
+    made = subprocess.run(
+        [sys.executable, "decided.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "CUTE_DSL_ARCH": "sm_90a", "CUTE_DSL_KEEP": "ptx"},
+    )
+    assert re.search(r"setp\.gt\.u32[^;]+, 4;\s+[^@;]*;?\s*@%p[0-9]+ bra", made.stdout), made.stderr
 
 
 def test_the_dsl_has_it() -> None:

@@ -76,6 +76,12 @@ def find(text: str, folded: str) -> Told | None:
     return Told(asked.headline, f"{opened}{told[0]}", tuple(told[1:_MOST]), helps)
 
 
+def prose(text: str) -> str:
+    """The sentences of a text, without its code; those that ask stand first."""
+    title, asking_, other, _ = asking.read(text)
+    return " ".join((title, *asking_, other))
+
+
 def asks(text: str) -> bool:
     """Whether a sentence of a text asks something."""
     return bool(asking.read(text).asking)

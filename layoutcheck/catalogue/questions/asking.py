@@ -29,7 +29,7 @@ _POLITE = re.compile(
     r"(?i)^\W*(?:thanks?|thank you|any (?:help|insight|pointer)|I would (?:greatly )?appreciate|sorry|please help(?: me)?\W*$|help\W*$)"
 )
 _UNDERSTANDS = re.compile(
-    r"(?i)\bwhat(?:'s| is| are| does| do|'re| exactly| would)|\bmean(?:s|ing)?\b|\bdifferences?\b|\bhow (?:to|does|do|is|are|can|should|many|much|would|was|were)\b|\bhow \w+ works?\b|\bwhy\b|\bunderstand|\bexplain|\bwhich\b|\bsupports?\b|^(?:is|are|can|does|do|must|should)\b|\bconfus\w+|\bpurpose\b|\brole\b|如何|为什么|什么|怎么|理解"
+    r"(?i)\bwhat(?:'s| is| are| does| do|'re| exactly| would)|\bmean(?:s|ing)?\b|\bdifferences?\b|\bhow (?:to|does|do|is|are|can|should|many|much|would|was|were)\b|\bhow \w+ works?\b|\bwhy\b|\bwould (?:my|the|it|this|that)\b|\bunderstand|\bexplain|\bwhich\b|\bsupports?\b|^(?:is|are|can|does|do|must|should)\b|\bconfus\w+|\bpurpose\b|\brole\b|如何|为什么|什么|怎么|理解"
 )
 
 # Which ask, and say of what nothing.

@@ -21,7 +21,9 @@ DESCRIBED = " coordinates in "  # of a fact that only says what a layout is
 _MOST, _LONGEST = 3, 300  # facts, characters of a function's documentation
 _WORD = re.compile(r"\b[a-z]\w+")
 _ALGEBRA = ("complement", "composition", "coalesce", "cosize")  # beside those with an underscore
-_PRINTED = re.compile(r"(?i)\b(?:print\w*|mean\w*|layout|read|shape|stride|understand|interpret|notation)\b")
+_PRINTED = re.compile(
+    r"(?i)\b(?:print\w*|mean\w*|layout|read|shape|stride|understand|interpret\w*|notation|[nmk]-?major)\b"
+)
 _TRIPLE = re.compile(
     r"\b(?:Swizzle|Sw|S) ?< ?(?P<bits>[0-9]) ?, ?(?P<base>[0-9]) ?, ?(?P<shift>[0-9]) ?>|(?i:swizzl\w*)[^.;]{0,60}?\b(?P<b>[0-9])(?:-|, ?| )(?P<m>[0-9])(?:-|,? and |, ?| )(?P<s>[0-9])\b|\b(?P<bb>[0-9])-(?P<mm>[0-9])-(?P<ss>[0-9]) (?i:swizzl)"
 )
@@ -40,6 +42,7 @@ _ROWS = (32, 64, 128)  # bytes
 def told(asked: Asked, text: str, folded: str) -> tuple[str, ...]:
     """What decides the question, by the model; none where the text has nothing that can be worked out."""
     subject = asked.subject or asked.prose
+    of_layouts = _PRINTED.search(subject)
     every = (
         *fragments.told(subject, folded),
         *spoken.numbers(folded),
@@ -47,7 +50,11 @@ def told(asked: Asked, text: str, folded: str) -> tuple[str, ...]:
         *_promised(folded),
         *_matrices(subject, folded),
         *_swizzles(subject, folded),
-        *(one for one in snippets.facts(text) if not one.startswith("Swizzle<")),
+        *(
+            one
+            for one in snippets.facts(text)
+            if not one.startswith("Swizzle<") and (of_layouts or DESCRIBED not in one)
+        ),
     )
     return tuple(dict.fromkeys(every))[:_MOST]
 
