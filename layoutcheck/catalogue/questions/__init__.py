@@ -65,7 +65,7 @@ def find(text: str, folded: str) -> Told | None:
         return None
     printed = (*(one for one in numbers if worked.DESCRIBED in one), *worked.layouts(asked.subject))
     numbers = tuple(one for one in numbers if worked.DESCRIBED not in one)
-    said = () if limits else tuple(map(str, found[: 1 if numbers or documented else 2]))
+    said = tuple(map(str, found[: 1 if numbers or documented else 2]))
     printed, more = printed[:1], printed[1:]  # what the text asks of its own layouts comes first
     last = (*others, *more, *documented) if limits else (*more, *documented, *others)
     told = [*dict.fromkeys((*numbers, *functions, *printed, *said, *last))]
