@@ -113,7 +113,9 @@ def overrun(folded: str) -> tuple[str, ...]:
     end = int(base[1], 16) + int(size[1].replace(",", ""))
     address, count = int(at["address"], 16), int(at["size"])
     past = address + count - end
-    where = f"{past} B behind it" if past > 0 else "inside"
+    warp = f"the {count // 4} B of one warp of four end at {address + count // 4:#x}"
+    inside = ", inside" * (address + count // 4 <= end)
+    where = f"{past} B behind it; {warp}{inside}" if past > 0 else "inside"
     return (
         f"the block's shared memory ends at {end:#x}: {count} B at {address:#x} end at {address + count:#x}, {where}",
     )
