@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from layoutcheck.cli.arguments import WHICH, Option
 from layoutcheck.cli.asked import asked_dsl, asked_mma, list_cases, outcomes_of_case
 from layoutcheck.cli.input import read_text
-from layoutcheck.cli.options import (
-    MMA,
-    Compiler,
-    Output,
-    Strict,
-    format_of,
-    group_of,
-)
+from layoutcheck.cli.options import MMA, Compiler, Output, Strict, format_of, group_of
 from layoutcheck.cli.output import Sink, must_be_others
 from layoutcheck.errors import InputError, option_of, refuse_beside
 from layoutcheck.machine.arch import parse_arch

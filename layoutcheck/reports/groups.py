@@ -61,7 +61,7 @@ def grouped(reports: Sequence[tuple[Distinct, Report | None]], alone: Collection
     known: dict[Any, list[int]] = {}
     for n, (one, report) in enumerate(reports):
         group: list[int] = []
-        if report is not None and n not in alone and report.verdict in SHOWN:
+        if report is not None and report.findings and n not in alone and report.verdict in SHOWN:
             keys = [(one.first.where, tuple(each.title for each in report.findings)), _found(one, report)]
             group = next((known[key] for key in keys if key in known), group)
             known |= dict.fromkeys(keys, group)

@@ -28,11 +28,7 @@ from layoutcheck.reports.pictures.scene import scene
 from layoutcheck.reports.pictures.svg import Picture, element, escape
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.told import headline, main_finding
-from layoutcheck.reports.trace import (
-    JudgedTrace,
-    counted,
-    refusal,
-)
+from layoutcheck.reports.trace import JudgedTrace, counted, refusal
 from layoutcheck.sources.callers import shown
 from layoutcheck.sources.traced import Distinct, Frame
 

@@ -33,11 +33,7 @@ def log(found: Sequence[Located]) -> dict[str, Any]:
     """The SARIF log of these findings."""
     codes = sorted({one.code for one in found})
     seen: Counter[tuple[str, str, str]] = Counter()
-    driver = {
-        "name": "layoutcheck",
-        "version": own(),
-        "rules": [_rule(code) for code in codes],
-    }
+    driver = {"name": "layoutcheck", "version": own(), "rules": [_rule(code) for code in codes]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "utf16CodeUnits",

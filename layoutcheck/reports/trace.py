@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from layoutcheck.check import Report
 from layoutcheck.digits import many
 from layoutcheck.dsl.lowered.judged_blocks import LOADED
-from layoutcheck.findings import SEVERITIES, Finding, json_lines, rank
+from layoutcheck.findings import SEVERITIES, json_lines, rank
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.patching.causes import Cause, others
 from layoutcheck.reports import order, text
@@ -34,9 +34,7 @@ _WORST_FIRST = (*SEVERITIES, "legal")
 _COMPILED = ("legal", "slow")  # what only holds for copies of kernels that compile
 _MOST_REASONS = 8
 _NO_LAUNCH = ": the launch fails: "
-_CONTENTS = (
-    "; calls with torch's integers, 4,096 or fewer a tensor, in place of fake tensors tell what it loads"
-)
+_CONTENTS = "; calls with torch's integers, at most 4,096 a tensor, in place of fake ones tell what it loads"
 _LESS_SHARED = (
     "A tile, its stages, or what stands beside them has to be smaller: `layoutcheck resources` counts"
 )
@@ -236,11 +234,9 @@ def located(judged: JudgedTrace) -> list[Located]:
         related = tuple((*order.spot(where), "the same") for where in group.others)
         for finding in report.findings if report is not None and report.verdict in SHOWN else ():
             if finding.severity in SHOWN:
-                said = f"{finding.message} {group.elsewhere}".rstrip()
-                found.append(
-                    Located(finding.code, finding.severity, finding.title, said, *place, related=related,
-                            evidence=finding.evidence)
-                )  # fmt: skip
+                message = f"{finding.message} {group.elsewhere}".rstrip()
+                said = finding.code, finding.severity, finding.title, message
+                found.append(Located(*said, *place, related=related, evidence=finding.evidence))
     found += order.located(judged.trace.told)
     each: dict[Any, Located] = {}
     for one in found:
@@ -309,12 +305,15 @@ def _weak_bases(judged: JudgedTrace) -> dict[str, int]:
     return dict(found.most_common())
 
 
-def _left(judged: JudgedTrace) -> Iterator[tuple[KernelPlace, str, Finding]]:
+def _left(judged: JudgedTrace) -> Iterator[tuple[KernelFinding, list[str]]]:
     """What stores leave of their tensors, which no verdict rests on."""
-    for one, report in judged.reports:
-        for found in report.findings if report is not None else ():
-            if (found.code, found.severity) == ("LC203", "note"):
-                yield KernelPlace("", one.first.where, one.first.stack), one.kernels[0], found
+    for (title, place), kernels in {
+        (found.title, KernelPlace("", one.first.where, one.first.stack)): [*one.kernels]
+        for one, report in judged.reports
+        for found in (report.findings if report is not None else ())
+        if (found.code, found.severity) == ("LC203", "note")
+    }.items():
+        yield KernelFinding("LC203", "note", title, "", (place,)), kernels
 
 
 def counted(judged: JudgedTrace, style: Style) -> Iterator[str]:
@@ -349,14 +348,7 @@ def counted(judged: JudgedTrace, style: Style) -> Iterator[str]:
         yield from style.wrap(
             f"not checked: cost in global memory of {many(count, 'copy', 'copies')}: {words}", "    ", "  "
         )
-    left = {
-        (found.title, place.where): (
-            KernelFinding(found.code, found.severity, found.title, "", (place,)),
-            [kernel],
-        )
-        for place, kernel, found in _left(judged)
-    }
-    yield from order.noted(left.values(), style)
+    yield from order.noted(_left(judged), style)
     yield from order.all_counts(judged.trace, style)
     for failure in judged.broken:
         yield from style.wrap(failed(failure), "    ", "  ")

@@ -17,11 +17,7 @@ class LineUse(NamedTuple):
     count: int
 
 
-LOST, OVER, EARLY = (
-    "what is lost as a whole",
-    "what is always unread",
-    "a read of what is not written",
-)
+LOST, OVER, EARLY = ("what is lost as a whole", "what is always unread", "a read of what is not written")
 
 
 class Unread(NamedTuple):

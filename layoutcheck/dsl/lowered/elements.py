@@ -29,14 +29,7 @@ from layoutcheck.rules import rule
 from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.evaluated import NOTHING, Evaluated, Inside
 from layoutcheck.sources.printed import COPIES
-from layoutcheck.sources.traced import (
-    ON_THE_CALLER,
-    Addresses,
-    ElementReport,
-    Frame,
-    KernelFinding,
-    in_lines,
-)
+from layoutcheck.sources.traced import ON_THE_CALLER, Addresses, ElementReport, Frame, KernelFinding, in_lines
 from layoutcheck.sources.traced_module import TracedModule, tags
 
 _SPACES = ("gmem", "smem", "dsmem", "generic")
