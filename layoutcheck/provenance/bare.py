@@ -28,7 +28,7 @@ from layoutcheck.dsl.lowered.needed import NUMBER, condition
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, for_all, number
-from layoutcheck.provenance.gaps import SPAN
+from layoutcheck.provenance.gaps import SPAN, meets, met
 from layoutcheck.provenance.handed import UNSURE, Multiplied, carried, ends, product
 from layoutcheck.provenance.labels import CLEAN, NOTHING, Cells, is_bare, labels_of
 from layoutcheck.provenance.matrix import is_product
@@ -71,17 +71,18 @@ class Beyond:
 class Bare:
     """One evaluation of a kernel's blocks. `rely` says of provenance whether it can be relied on.
 
-    `shared` are the labels that a run before gave bytes of shared memory of each block.
+    `shared` are the labels that a run before gave bytes of shared memory of each block, `since` the times of
+    their first writes, as `Gaps` has them.
     """
 
     def __init__(
         self, kernel: Operation, suspects: Suspects, launch: Launch, rely: Callable[[Reasons, int], bool],
-        shared: Array | None = None, kind: type[Slice] = Slice,
+        shared: Array | None = None, kind: type[Slice] = Slice, since: Array | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.launch, self.suspects, self._rely = kernel, launch, suspects, rely
         self.slice = sliced(kernel, suspects, kind)
         self.machine, self.flow = prepare(kernel, launch, self.slice, recorded=lambda _op: "")
-        self.slots, self.shared = self.flow.slots, shared
+        self.slots, self.shared, self.since, self.time = self.flow.slots, shared, since, 0
         self.blocks = max(1, len(launch.blocks))
         self.each = launch.threads // self.blocks
         self.stores: dict[Operation, Stored] = {}
@@ -146,6 +147,8 @@ class Bare:
 
     def _step(self, op: Operation) -> Step:
         """The step of an operation."""
+        if meets(op):
+            return self._barrier
         if op.name == "llvm.alloca":
             return self._alloca(op)
         if op.name == "llvm.store" or op in self.suspects.readers:
@@ -158,6 +161,9 @@ class Bare:
         if op.name == "llvm.load":
             return self._load(op)
         return carried(self, op)
+
+    def _barrier(self) -> None:
+        self.time += met(self.machine) and self.sure(0)
 
     def _reader(self, op: Operation, step: Step) -> Step:
         def run() -> None:
@@ -209,7 +215,10 @@ class Bare:
                 elif found is not CLEAN and cells is not None:
                     self._found[op] = cells, cells.elsewhere(offset, width)
             elif where == "smem" and self.shared is not None:
-                at = self.shared[self._block(), self._bytes(address, width)]
+                place = self._block(), self._bytes(address, width)
+                at = self.shared[place]
+                if self.since is not None:
+                    at = np.where(self.time < self.since[place], NOTHING, at)
                 found = Refs(np.where(at == NOTHING, label if op in self.suspects.loads else 0, at))
             values[out], provenance[out] = found, rests | provenance[pointer] if found is not CLEAN else 0
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from layoutcheck.dsl.lowered.needed import DATA, NUMBER, Needed
 from layoutcheck.dsl.lowered.types import SHARED, parse_type
+from layoutcheck.provenance.gaps import meets
 from layoutcheck.provenance.labels import hands_on
 from layoutcheck.provenance.matrix import accumulator_count, is_product, is_wgmma, scale_of
 from layoutcheck.provenance.suspects import Suspects, stored_by
@@ -20,7 +21,9 @@ class Slice(Needed):
     def __init__(self, kernel: Operation, suspects: Suspects) -> None:
         self._followed: set[Operation] = set()
         self._suspects = suspects.values
-        super().__init__(kernel, ((op, *_operands(op)) for op in suspects.readers))
+        roots: list[Any] = [(op, *_operands(op)) for op in suspects.readers]
+        roots += [(op, [], []) for op in kernel.walk() if suspects.timed and meets(op)]
+        super().__init__(kernel, roots)
 
     def _trace(self, value: SsaValue) -> None:
         op = value.definition

@@ -50,7 +50,7 @@ class Suspects:
 
     def __init__(self, kernel: Operation, loads: Collection[Operation] = ()) -> None:
         """`loads` of shared memory that find such bytes; none: those of registers are looked for."""
-        self.loads: set[Operation] = set(loads)
+        self.loads, self.timed = set(loads), bool(loads)  # timed: what such a load finds depends on barriers
         self.values: set[Value] = set()
         self.readers: dict[Operation, None] = {}
         self.in_shared = False  # whether they may reach shared memory

@@ -26,7 +26,7 @@ from layoutcheck.dsl.lowered.values import Reasons
 from layoutcheck.machine.arch import WARP
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.provenance.bare import Bare, Beyond, Bools, Stored
-from layoutcheck.provenance.gaps import Gaps, of_shared
+from layoutcheck.provenance.gaps import NEVER, Gaps, of_shared
 from layoutcheck.provenance.labels import NOTHING
 from layoutcheck.provenance.lanes import Reached, may_leave
 from layoutcheck.provenance.padded import Padded, may_pad
@@ -218,11 +218,11 @@ class _Runs:
         """The last of several evaluations: in each, shared memory holds what the one before stored there."""
         return self._last(how, launched, self.suspects, None)
 
-    def _last(self, how: Launch, launched: Launched, suspects: Suspects, gaps: Array | None) -> Bare:
-        """`gaps` are labels of shared memory before anything is stored."""
-        shared = gaps
+    def _last(self, how: Launch, launched: Launched, suspects: Suspects, since: Array | None) -> Bare:
+        """`since` are the times when bytes of shared memory are first written."""
+        shared = gaps = None if since is None else np.where(since < NEVER, 0, NOTHING)
         while True:
-            run = self._went(Bare(self.grid.kernel, suspects, how, _rely, shared), launched)
+            run = self._went(Bare(self.grid.kernel, suspects, how, _rely, shared, since=since), launched)
             if suspects.shared_elsewhere or (gaps is None and not run.bare.any()):
                 return run
             again = np.where(run.written, 0, run.bare) + (0 if gaps is None else gaps)
@@ -247,7 +247,7 @@ class _Sums(_Runs):
 
 
 class _Shared(_Runs):
-    """Evaluations of loads of shared memory that nothing writes."""
+    """Evaluations of loads of shared memory that nothing has written."""
 
     def _run(self, how: Launch, launched: Launched) -> Bare | None:
         kernel = self.grid.kernel
@@ -255,7 +255,7 @@ class _Shared(_Runs):
         gaps.run(launched, self.grid.types.get(name_of(kernel), []), _rely, _MOST_TURNS, self.budget.check)
         if not gaps.loads:
             return None
-        return self._last(how, launched, Suspects(kernel, gaps.loads), np.where(gaps.written, 0, NOTHING))
+        return self._last(how, launched, Suspects(kernel, gaps.loads), gaps.since)
 
 
 def _rely(reasons: Reasons, bits: int) -> bool:

@@ -340,6 +340,45 @@ def partials(x: cute.Tensor, y: cute.Tensor, wide: cute.Tensor, how: Constexpr):
 
 
 @cute.kernel
+def ring(x: cute.Tensor, y: cute.Tensor, wide: cute.Tensor, how: Constexpr):
+    """Rows through three stages; 1 and 2 (cp.async) bring them to the next one.
+
+    3 has brought one before, 4 takes none in the first turn; in 5 other warps write, further down.
+    """
+    column, _, _ = arch.thread_idx()
+    tile = SmemAllocator().allocate_tensor(Float32, cute.make_layout((128, 3)), byte_alignment=16)
+    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=32)
+    mine = cute.make_tiled_copy_tv(atom, cute.make_layout(128), cute.make_layout(1)).get_slice(column)
+    rows = cute.make_tensor(wide.iterator, cute.make_layout((128, ROWS)))
+    source, to = mine.partition_S(rows), mine.partition_D(tile)
+    if const_expr(how == 3):
+        tile[column, 0] = wide[7, column]
+    if const_expr(how == 5):
+        if column < 64:
+            arch.sync_threads()
+            if column < COLUMNS:
+                y[0, column] = tile[column + 64, 0]
+        else:
+            tile[column, 0] = wide[0, column]
+            arch.sync_threads()
+    for row in cutlass.range(0 if const_expr(how == 5) else 8, unroll=1):
+        stage = row if const_expr(how == 0) else row + 1
+        if const_expr(how == 2):
+            cute.copy(mine, source[None, None, row], to[None, None, stage % 3])
+            arch.cp_async_commit_group()
+            arch.cp_async_wait_group(0)
+        else:
+            tile[column, stage % 3] = wide[row, column]
+        arch.sync_threads()
+        other = tile[(column + 1) % 128, row % 3]
+        if const_expr(how == 4):
+            other = cutlass.select_(row > 0, other, Float32(0.0))
+        if column < COLUMNS:
+            y[row, column] = other
+        arch.sync_threads()
+
+
+@cute.kernel
 def counts(x: cute.Tensor, y: cute.Tensor, wide: cute.Tensor, how: Constexpr):
     """How often each number comes; 1 and 2 begin with what is there, 3 swaps a 0 in. 2 adds to a tensor."""
     row, _, _ = arch.block_idx()
@@ -362,13 +401,13 @@ KERNELS = {  # how many variants each has
     "layer_norm": (layer_norm, 6), "copied_norm": (copied_norm, 3), "soft_max": (soft_max, 4),
     "log_sum": (log_sum, 4), "powers": (powers, 2), "welford": (welford, 2), "quantised": (quantised, 3),
     "distances": (distances, 2), "warps": (warps, 3), "online": (online, 2),
-    "stencil": (stencil, 4), "partials": (partials, 4), "counts": (counts, 4),
+    "stencil": (stencil, 4), "partials": (partials, 4), "counts": (counts, 4), "ring": (ring, 6),
 }  # fmt: skip
 RIGHT = {
     "layer_norm": (0, 1, 3, 4), "copied_norm": (0, 1), "soft_max": (0, 1, 3), "log_sum": (0, 2),
     "powers": (0,), "welford": (0,), "quantised": (0, 1, 2), "distances": (0, 1),
     "warps": (0, 2), "online": (0,),
-    "stencil": (0, 2), "partials": (0, 2), "counts": (0, 3),
+    "stencil": (0, 2), "partials": (0, 2), "counts": (0, 3), "ring": (0, 3, 4, 5),
 }  # fmt: skip
 
 
@@ -381,7 +420,7 @@ def run(x: cute.Pointer, y: cute.Pointer, wide: cute.Pointer):
     for kernel, count in KERNELS.values():
         for how in cutlass.range_constexpr(count):
             kernel(*given, whole, how).launch(
-                grid=(ROWS, 1, 1), block=(128 if kernel in (warps, stencil, partials) else 32, 1, 1)
+                grid=(ROWS, 1, 1), block=(128 if kernel in (warps, stencil, partials, ring) else 32, 1, 1)
             )
 
 

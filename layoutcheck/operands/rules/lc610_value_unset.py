@@ -14,7 +14,7 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
     block = "".join(str(tuple(facts["block"])).split())
     held = "tensor memory" if "tensor" in facts else "shared memory" if facts["shared"] else "registers"
     some = "The line that writes them does so in other threads, or for other elements." if facts["written"] else (
-        "No line writes them." + " An atomic operation adds to what is there." * facts.get("adds", False)
+        f"No line writes them{' before' * facts['shared']}." + " An atomic operation adds to what is there." * facts.get("adds", False)
     )  # fmt: skip
     fill = (
         f"`fragment.fill({facts['fill']})`" if facts["fill"] else "with what its sum or maximum begins with"
