@@ -8,6 +8,7 @@ import re
 from layoutcheck.algebra import composition, parse_layout
 from layoutcheck.catalogue import cpp_stack, devices, guards, results
 from layoutcheck.catalogue.meanings import named, read
+from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP
 
@@ -142,7 +143,7 @@ def overlapping(folded: str) -> tuple[str, ...]:
     """That more lanes write than their region has elements, or what two lanes of one instruction store, where a text tells it."""
     writers, room = _WRITERS.search(folded), _ROOM.search(folded)
     given = re.search(rf"\b{room['count']}`? ?(?:==?|is|of) ?([0-9]{{1,5}})\b", folded) if room else None
-    extent = room["count"] if room and room["count"].isdigit() else given[1] if given else ""
+    extent = room["count"] if room and is_number(room["count"]) else given[1] if given else ""
     values = _VALUES.search(folded)
     if writers and room and extent and int(writers["count"]) > int(extent):
         return (
