@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 
+from layoutcheck.digits import many
 from layoutcheck.errors import InputError, fault
 from layoutcheck.machine.mma import LETTERS
 from layoutcheck.operands.answers import NAMES, MmaReport, OperandAnswer, check_mma
@@ -74,13 +75,13 @@ def _fragments(module: TracedModule) -> OperandReport:
         for operand, filling in told:
             one = _finding(module, product, operand, filling)
             findings.setdefault((operand.letter, *(p.where for p in one.places)), one)
-    unchecked = [f"operands of {n} of {every} products: {reason}" for reason, n in reasons.items()]
+    unchecked = [f"operands of {n} of {many(every, 'product')}: {reason}" for reason, n in reasons.items()]
     unchecked += [_others(every - len(found))] if every > len(found) else []
     return made(tuple(findings.values()), tuple(unchecked), len(found), len(found) - reasons.total())
 
 
 def _others(count: int) -> str:
-    return f"operands of {count} products by wgmma, tcgen05 or MMAs that are not known"
+    return f"operands of {many(count, 'product')} by wgmma, tcgen05 or MMAs that are not known"
 
 
 def _judged(product: Product) -> tuple[list[tuple[Operand, Filling]], str]:

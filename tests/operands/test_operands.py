@@ -164,7 +164,7 @@ def test_a_module_that_cannot_be_read_says_so() -> None:
     bare = judged('"nvvm.tcgen05.mma"(%a) "nvvm.tcgen05_mma_smem_desc_v2"(%b) "nvvm.mma.sync"(%c)')
     assert bare.unchecked == ("operands of 2 products by wgmma, tcgen05 or MMAs that are not known",)
     assert judged('"cute.gemm"(%a) : !cute_nvgpu.sm90.mma').unchecked == (
-        "operands of 1 products by wgmma, tcgen05 or MMAs that are not known",
+        "operands of 1 product by wgmma, tcgen05 or MMAs that are not known",
     )
     broken = judged('"cute.gemm"(%a, %b) : cute_nvgpu.sm80.mma }{')
     assert not broken.findings and broken.unchecked[0].startswith("operands of products: the module")
