@@ -190,7 +190,9 @@ def _keep(asking: socket.socket) -> None:
 
 def _begin(asked: dict[str, Any]) -> None:
     """Become the program: what a new process would have, and then its script."""
-    os.setsid()
+    traced = OPTIONS in asked["env"]
+    if not traced:
+        os.setsid()
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["env"])
@@ -201,12 +203,14 @@ def _begin(asked: dict[str, Any]) -> None:
         worker.bare = lambda name: (import_module(name), lambda: None)  # type: ignore[assignment]
         worker.main()
         return
-    if OPTIONS in os.environ:  # traced
+    if traced:
         options = json.loads(os.environ[OPTIONS])
         os.environ[OPTIONS] = json.dumps({**options, "parent": os.getppid()})
         added = os.environ.get("PYTHONPATH", "").split(os.pathsep)[1:]  # without our own sitecustomize
         sys.path[:] = [*added, *sys.path[1:]]
         begin()
+        # What is in a program's session and is not watched is told, and a fork has loaded the DSL already.
+        os.setsid()
     if sys.argv[0] == "-m":
         name = sys.argv.pop(1)
         sys.path.insert(0, asked["cwd"])
