@@ -356,9 +356,11 @@ def ring(x: cute.Tensor, y: cute.Tensor, wide: cute.Tensor, how: Constexpr):
     if const_expr(how == 5):
         if column < 64:
             arch.sync_threads()
+            arch.sync_threads()
             if column < COLUMNS:
                 y[0, column] = tile[column + 64, 0]
         else:
+            arch.sync_threads()
             tile[column, 0] = wide[0, column]
             arch.sync_threads()
     for row in cutlass.range(0 if const_expr(how == 5) else 8, unroll=1):
