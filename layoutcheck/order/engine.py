@@ -30,13 +30,8 @@ _ANYWHERE = ("elect", "warp_sync", "cp_commit", "cp_wait", "bulk_commit", "bulk_
 # What orders a warp's lanes.
 _MEETING = ("barrier", "barrier_arrive", "warp_sync", "cluster_arrive", "cluster_wait")
 _GIVING = (*_MEETING, "mbar_arrive", "cp_arrive")
-_OF_OTHER = (
-    "address",
-    "count",
-    "pending",
-    "bytes",
-    "phase",
-)  # told of the mbarrier that another warp waits at
+# What is told of the mbarrier that another warp waits at.
+_OF_OTHER = ("address", "count", "pending", "bytes", "phase")
 
 Handler = Callable[[Warp, int, Event, int], bool]
 
@@ -265,15 +260,15 @@ class Engine:
                 parties.append(warp.waits)
         if not parties:
             return
-        parties.sort(key=self._waits_for_others)
+        waits = sorted(
+            ((one, self.mbarriers.describe(one)) for one in parties), key=lambda one: _says_little(one[1])
+        )
+        parties, found = [one for one, _ in waits], [facts for _, facts in waits]
         first = parties[0]
-        facts: dict[str, int | str] = {"warps": len(stuck)}
-        facts.update(self.mbarriers.describe(first))
-        facts.update(self.meeting.describe(first))
-        others = ((at, self.mbarriers.describe(party)) for at, party in enumerate(parties[1:], 1))
-        for at, other in others:
+        facts = {"warps": len(stuck), **found[0], **self.meeting.describe(first)}
+        for at, other in enumerate(found):
             if other and other["address"] != facts.get("address"):
-                facts.update({"other": at, **{f"other_{name}": other[name] for name in _OF_OTHER}})
+                facts |= {"other": at, **{f"other_{name}": other[name] for name in _OF_OTHER}}
                 break
         expected = self.mbarriers.expecting(first)
         if facts.get("what") == "mbarrier" and facts["pending"] == 0 and expected is not None:
@@ -281,14 +276,14 @@ class Engine:
         else:
             self.world.tell(Problem("deadlock", None, first, parties, facts))
 
-    def _waits_for_others(self, party: Party) -> tuple[bool, bool]:
-        """How little a wait says of the cause.
 
-        Least where all of a phase has arrived, then where a part of it has, or nothing ever.
-        """
-        found = self.mbarriers.describe(party)
-        pending, count = found.get("pending", 1), found.get("count", 1)
-        return pending != 0, pending == count and found.get("phase") != 0
+def _says_little(wait: Mapping[str, int | str]) -> tuple[bool, bool]:
+    """How little a wait for an mbarrier says of the cause of a deadlock.
+
+    Least where all of a phase has arrived, then where a part of it has, or nothing ever.
+    """
+    pending, count = wait.get("pending", 1), wait.get("count", 1)
+    return pending != 0, pending == count and wait.get("phase") != 0
 
 
 class _Loops:
