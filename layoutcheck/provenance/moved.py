@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from layoutcheck.provenance.refs import GLOBAL, PAIR, Array
 from layoutcheck.provenance.tensors import Tensor
 from layoutcheck.sources.mlir import Operation, parse
 from layoutcheck.sources.seen import SHARED, seen_through
+from layoutcheck.sources.traced_module import tags
 
 _BITS = 24  # of a coordinate, in a number that holds two
 SHIFT = 20  # of the operation that wrote, in a number that has both
@@ -170,11 +172,20 @@ def _swizzle(op: Operation, side: int, moves: Moves, text: str) -> str | None:
     """
     if op in moves.swizzles:
         return moves.swizzles[op]
-    name, _, number = tag(op).partition("#")
-    alike = [one for one in parse(text).walk() if one.name == name]
-    for traced in alike[int(number or 0) :][:1]:
-        views = [one for one in traced.operands if SHARED.match(one.type)]
-        raw = any("bulk" in word for word in (traced.name, *(one.type for one in traced.operands)))
-        seen = seen_through(views[side]) if views and not raw else None
-        return None if seen is None else str(seen) if seen.bits else ""
-    return None
+    traced = _by_tag(text).get(tag(op))
+    if traced is None or any(
+        "bulk" in word for word in (traced.name, *(one.type for one in traced.operands))
+    ):
+        return None
+    views = [one for one in traced.operands if SHARED.match(one.type)]
+    if not views:
+        return None
+    seen = seen_through(views[side])
+    return None if seen is None else str(seen) if seen.bits else ""
+
+
+@lru_cache(maxsize=1)  # of one module after the other
+def _by_tag(text: str) -> dict[str, Operation]:
+    """The operations of a traced module by their tags."""
+    ops = list(parse(text).walk())
+    return dict(zip(tags(one.name for one in ops), ops, strict=True))

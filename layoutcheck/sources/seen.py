@@ -8,7 +8,7 @@ from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.sources.mlir import Block, Value
+from layoutcheck.sources.mlir import Block, Operation, Value
 
 SHARED = re.compile(r"!cute\.(?:ptr|memref)<[^\"]*\bsmem\b")
 NONE = Swizzle(0, 4, 3)
@@ -42,13 +42,18 @@ def seen_through(value: Value) -> Swizzle | None:
             made = value.definition
             if made is None:
                 return None
-            outer = next((one for one in made.operands if SHARED.match(one.type)), None)
+            outer = made_of(made)
             if outer is None or (made.name == "cute.get_iter" and _LAYOUT.match(outer.type)):
                 return NONE
             value = outer
     except InputError:
         return None
     return None
+
+
+def made_of(made: Operation) -> Value | None:
+    """The view, or pointer, of shared memory that an operation makes another one of."""
+    return next((one for one in made.operands if SHARED.match(one.type)), None)
 
 
 def _in_bytes(swizzle: Swizzle, bits: int) -> Swizzle | None:

@@ -17,7 +17,7 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.sources.mlir import Block, Module, Operation, Value
-from layoutcheck.sources.seen import NONE, SHARED, effective, seen_through
+from layoutcheck.sources.seen import NONE, SHARED, effective, made_of, seen_through
 from layoutcheck.sources.types import parse_memref
 
 _MAKES = "cute_nvgpu.atom.make_non_exec_tiled_tma_"
@@ -167,7 +167,7 @@ def _of_map(made: Operation, arch: str) -> Swizzle:
 def _allocation(value: Value) -> Value:
     """The first value in shared memory of a chain of views: what was allocated."""
     while (made := value.definition) is not None:
-        outer = next((one for one in made.operands if SHARED.match(one.type)), None)
+        outer = made_of(made)
         if outer is None:
             return value
         value = outer
