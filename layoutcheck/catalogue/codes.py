@@ -36,8 +36,7 @@ def _named(field: re.Match[str]) -> str:
     return _TERMS.get(field[1], field[1].replace("_", " "))
 
 
-_ROWS = meanings.read("codes")
-_FAMILIES = {one.name: one.cause for one in _ROWS}
+_ROWS = {one.name: one for one in meanings.read("codes")}  # of families, and of codes
 _JOINS = meanings.read("joins")
 _NAME = re.compile(r"`?\{(\w+)(?:[!:][^}]*)?\}`?")
 _TERMS = {"staged": "value of the run", "meta": "Python value", "var": "a variable"}
@@ -56,13 +55,14 @@ class Coded(NamedTuple):
 
 def cause(code: str) -> str:
     """Why errors of a code's family are raised; "" for a family that is not known."""
-    return _FAMILIES.get(code.partition("_")[0], "")
+    family = _ROWS.get(code.partition("_")[0])
+    return family.cause if family else ""
 
 
 def told(code: str, said: str) -> dict[str, str]:
     """The cause of a coded message, and what helps where that, or the types that it prints, are known."""
     joined = meanings.first(_JOINS, said) if code.startswith("TYPE_") else None
-    joined = joined or next((one for one in _ROWS if one.name == code), None)
+    joined = joined or _ROWS.get(code)
     if joined is None:
         return {"cause": cause(code)}
     return {"cause": joined.cause, **({"fix": joined.helps} if joined.helps else {})}

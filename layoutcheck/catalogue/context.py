@@ -149,12 +149,9 @@ def overlapping(folded: str) -> tuple[str, ...]:
         return (
             f"the text itself tells it: {writers[0]} write, and the {room[0].rpartition(' ')[2]} has {extent} elements: lanes from {extent} on write into what lies behind it, which no barrier mends",
         )
-    differ = values and values["current"] != values["incoming"]
-    return (
-        (f"they store {values['current']} and {values['incoming']}, which differ",)
-        if values and differ
-        else ()
-    )
+    if values is None or values["current"] == values["incoming"]:
+        return ()
+    return (f"they store {values['current']} and {values['incoming']}, which differ",)
 
 
 def refusals(folded: str) -> tuple[str, ...]:

@@ -87,12 +87,10 @@ def width(name: str, operand: str) -> int:
     """The bits of an operand's elements by an MMA's name, whose types stand in the order D, A, B, C; 0 where it does not tell."""
     types = _OPERANDS.search(name)
     found = re.findall(r"[A-Z]+([0-9]+)", types[1]) if types else []
-    at = "DABC".index(operand)
-    return (
-        (19 if types and "TF32" in types[1] and found[at] == "32" and operand in "AB" else int(found[at]))
-        if len(found) == 4
-        else 0
-    )
+    if types is None or len(found) != 4:
+        return 0
+    bits = int(found["DABC".index(operand)])
+    return 19 if "TF32" in types[1] and bits == 32 and operand in "AB" else bits
 
 
 def direction(tiled: Frame) -> int | None:

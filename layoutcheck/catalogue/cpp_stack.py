@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from layoutcheck.catalogue import cpp_types
 from layoutcheck.catalogue.cpp_types import Type
+from layoutcheck.digits import is_number
 
 MOST_FAILURES = 12  # those below follow from the first ones
 _ERROR = re.compile(
@@ -153,7 +154,7 @@ def _numbers(of: Type | None) -> str:
     numbers = [one.name for one in of.args] if of else []
     return (
         f"{of.name.rpartition('::')[2]}<{','.join(numbers)}>"
-        if of and numbers and all(map(str.isdigit, numbers))
+        if of and numbers and all(map(is_number, numbers))
         else ""
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from layoutcheck.brackets import closing
+from layoutcheck.brackets import closing, split
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 
@@ -67,17 +67,15 @@ def given(text: str, start: int) -> list[tuple[str, str]]:
 
 
 def arguments(call: str) -> list[str]:
-    """The template arguments at the end of a call, `f<A, B<C>>`, each as printed."""
-    depth, start, found = 0, 0, list[str]()
-    for at, letter in enumerate(call):
-        if letter == "<":
-            depth += 1
-            start, found = (at + 1, []) if depth == 1 else (start, found)
-        elif letter in ",>" and depth == 1:
-            found.append(call[start:at].strip())
-            start = at + 1
-        depth -= letter == ">"
-    return found
+    """The template arguments at the end of a call, `f<A, B<C>>`, each as printed; [] where they are cut off."""
+    inside, start = "", call.find("<")
+    try:
+        while start >= 0:
+            end = closing(call, start)
+            inside, start = call[start + 1 : end - 1], call.find("<", end)
+        return split(inside)
+    except InputError:
+        return []
 
 
 def packed(given: str) -> str:
