@@ -25,6 +25,7 @@ from layoutcheck.sources.mlir.parse import NEVER_DEFINED
 from layoutcheck.sources.printed import read_module
 from layoutcheck.sources.traced import (
     ElementReport,
+    Frame,
     Kernel,
     OperandReport,
     OrderReport,
@@ -360,8 +361,15 @@ class Collector:
 
 
 def _module(event: dict[str, Any]) -> TracedModule:
+    file, line = event.get("caller") or ("", 0)
     return TracedModule(
-        event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
+        event["text"],
+        event["kernel"],
+        event["arch"],
+        event.get("sites", {}),
+        event.get("places", ()),
+        (),
+        Frame(file, line),
     )
 
 

@@ -16,6 +16,7 @@ class TracedModule(NamedTuple):
 
     `sites` says of each operation's name at which of `places` its operations stand, in the order of the text;
     `places` are locations as the DSL prints them. `calls` are the program's, as `dsl/called.py` tells them.
+    `caller` is the line that had the module built.
     """
 
     text: str
@@ -24,6 +25,7 @@ class TracedModule(NamedTuple):
     sites: Mapping[str, Sequence[int]]
     places: Sequence[str]
     calls: Sequence[tuple[Any, ...] | None] = ()
+    caller: Frame = Frame("", 0)
 
     @property
     def lines(self) -> tuple[Frame, ...]:

@@ -8,9 +8,9 @@ says. Otherwise nothing is known of the call.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
@@ -41,6 +41,40 @@ def numbers_of(
     return tuple(
         dict.fromkeys(None if one is None or call is None else _numbers(one, call) for call in calls)
     )
+
+
+class Strayed(NamedTuple):
+    """A call's tensor, its type's layout, and the first mode whose static stride is not the tensor's."""
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    layout: Layout
+    mode: int
+
+
+def strayed(calls: Iterable[Call | None], types: Sequence[str]) -> Iterator[Strayed]:
+    """Tensors of calls whose strides are not the static ones of their type, nor of another argument's.
+
+    Arguments that are given by name may come in another order. A mode of one element has no stride.
+    """
+    memrefs = [memref for memref in map(tensor, types) if memref is not None]
+    layouts = [memref.layout for memref in memrefs if memref.dtype.bits >= 8]
+
+    def fits(shape: Sequence[int], stride: Sequence[int]) -> bool:
+        return any(_chosen(one, shape, stride) is not None for one in layouts)
+
+    for call in calls:
+        tensors = [one[:2] for one in call or () if not isinstance(one, int) and len(one) > 1]
+        if not len(tensors) == len(layouts) == len(memrefs):
+            continue
+        for layout, (shape, stride) in zip(layouts, tensors, strict=True):
+            steps = flatten(layout.stride)
+            if 0 in shape or len(steps) != len(stride) or fits(shape, stride):
+                continue
+            wrong = (i for i, step in enumerate(steps) if isinstance(step, int) and step != stride[i])
+            mode = next((i for i in wrong if shape[i] > 1), None)
+            if mode is not None and _chosen(Layout(flatten(layout.shape), stride), shape, stride) is not None:
+                yield Strayed(shape, stride, layout, mode)
 
 
 def unwritten(calls: Iterable[Numbers | None], written: Collection[int]) -> tuple[Numbers | None, ...]:

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_tree
-from layoutcheck.dsl.lowered import Kernel, Lowered
+from layoutcheck.dsl.lowered import Kernel, Lowered, argument_types
+from layoutcheck.dsl.lowered.calls import Strayed, strayed
 from layoutcheck.dsl.lowered.evaluate import tag as tag_of
 from layoutcheck.dsl.lowered.faults import KNOWN, Beside, Outside, addresses, with_faults, written
 from layoutcheck.dsl.lowered.inline_ptx import NOT_HELD, UNREAD
@@ -29,7 +30,15 @@ from layoutcheck.rules import rule
 from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.evaluated import NOTHING, Evaluated, Inside
 from layoutcheck.sources.printed import COPIES
-from layoutcheck.sources.traced import ON_THE_CALLER, Addresses, ElementReport, Frame, KernelFinding, in_lines
+from layoutcheck.sources.traced import (
+    ON_THE_CALLER,
+    Addresses,
+    ElementReport,
+    Frame,
+    KernelFinding,
+    KernelPlace,
+    in_lines,
+)
 from layoutcheck.sources.traced_module import TracedModule, tags
 
 _SPACES = ("gmem", "smem", "dsmem", "generic")
@@ -60,6 +69,7 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
     if lowered.problem:
         return ElementReport(module.kernel, module.arch, problem=lowered.problem)
     judged = _Elements(module, lowered, beyond)
+    judged.found.update(enumerate(dropped(module)))
     for tag, access in registers_beyond(module.text) if lowered.kernels else ():
         judged.tell([beyond_registers(access)], lowered.kernels[0], tag)
     for tag, why in beyond.unchecked.items():
@@ -157,6 +167,30 @@ class _Elements:
             tuple(sorted(unchecked)), tuple(sorted(self.verdicts.items())), tuple(self.lines),
             tuple((file, line, (run, n)) for (file, line, run), n in self.inside.items()),
         )  # fmt: skip
+
+
+def dropped(module: TracedModule) -> list[KernelFinding]:
+    """Of each tensor that a call gives with other strides than its type has for good."""
+    every = argument_types(module.text).items()
+    hosts = [kinds for name, kinds in every if f"::@{name}" not in module.text]
+    found = strayed(module.calls, hosts[0]) if len(hosts) == 1 else ()
+    return [_dropped(one, module) for one in dict.fromkeys(found)]
+
+
+def _dropped(one: Strayed, module: TracedModule) -> KernelFinding:
+    given, taken = str(Layout(one.shape, one.stride)), str(one.layout)
+    element = ",".join(str(int(i == one.mode)) for i in range(len(one.shape)))
+    step, other = one.stride[one.mode], flatten(one.layout.stride)[one.mode]
+    message = (
+        f"The program gives it {given}, and its type is {taken}: element ({element}) lies at offset {step}, "
+        f"and the kernel takes offset {other}. A compiled kernel keeps the static strides of its types, and "
+        "mark_compact_shape_dynamic without stride_order computes them from the extents. "
+        "mark_layout_dynamic keeps the tensor's own strides; .contiguous() makes the tensor compact."
+    )
+    title = "the kernel is given a tensor whose strides are not those of its type"
+    evidence = {"given": given, "type": taken, "kernel": module.kernel, "arch": module.arch}
+    place = KernelPlace("has the kernel built", module.caller)
+    return KernelFinding("LC264", "wrong", title, message, (place,), evidence)
 
 
 def beyond_registers(access: Beyond) -> Finding:

@@ -25,7 +25,7 @@ from layoutcheck.dsl.lowered import SURPRISES, Kernel, Lowered, argument_types, 
 from layoutcheck.dsl.lowered.arguments import roomier
 from layoutcheck.dsl.lowered.calls import Call, numbers_of
 from layoutcheck.dsl.lowered.capacity import too_large
-from layoutcheck.dsl.lowered.elements import check_elements, has_elements, has_mbarriers
+from layoutcheck.dsl.lowered.elements import check_elements, dropped, has_elements, has_mbarriers
 from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of
 from layoutcheck.dsl.lowered.faults import Outside, in_call, in_turns, outside
 from layoutcheck.dsl.lowered.grid import Grid
@@ -140,7 +140,7 @@ class Lowering:
     def elements(self, module: TracedModule) -> ElementReport | None:
         """The accesses of a module's kernels that are not copies; None where it has none."""
         accesses = has_elements(module.text)
-        if not self.copies or not (accesses or has_mbarriers(module.text)):
+        if not self.copies or not (accesses or has_mbarriers(module.text) or dropped(module)):
             return None
         start = time.monotonic()
         digest = _digest(module.text, module.arch, module.calls)

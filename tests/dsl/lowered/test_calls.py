@@ -11,7 +11,7 @@ import pytest
 
 from layoutcheck.dsl.called import MOST, Called, Calls, Compiled
 from layoutcheck.dsl.lowered.arguments import Numbers
-from layoutcheck.dsl.lowered.calls import Call, numbers_of
+from layoutcheck.dsl.lowered.calls import Call, Strayed, numbers_of, strayed
 from layoutcheck.dsl.lowered.grid import RUN_TIME
 from layoutcheck.dsl.lowered.held import Contents
 from layoutcheck.judge import judge_traced
@@ -114,6 +114,41 @@ def test_what_a_pointer_points_to_is_held_where_each_pointer_is_told() -> None:
 )
 def test_nothing_is_known_of_a_call_that_does_not_fit(types: list[str], call: Call) -> None:
     assert numbers_of([call], {"host": types}, []) == (None,)
+
+
+COLUMNS = '!cute.memref<f32, gmem, "(?,64):(64,1)">'  # what mark_compact_shape_dynamic makes of x[:, :64]
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "mode"),
+    [
+        ((64, 64), (128, 1), 0),
+        ((32, 64), (1, 32), 0),  # transposed: the first mode of two
+        ((64, 64), (64, 1), None),
+        ((1, 64), (128, 1), None),  # one row has no stride
+        ((0, 64), (128, 1), None),
+        ((64, 32), (128, 1), None),  # another static extent: perhaps another argument
+        ((64,), (1,), None),
+    ],
+)
+def test_a_call_gives_other_strides_than_its_type_has(
+    shape: tuple[int, ...], stride: tuple[int, ...], mode: int | None
+) -> None:
+    found = list(strayed([None, ((shape, stride, None),)], [COLUMNS, "i32"]))
+    assert [(one.shape, one.stride, one.mode) for one in found] == [(shape, stride, mode)] * (
+        mode is not None
+    )
+
+
+def test_a_tensor_that_fits_another_argument_is_of_no_other_strides() -> None:
+    """Arguments given by name; a tensor more, as a constant is; elements of less than a byte."""
+    sliced, packed = ((64, 64), (128, 1), None), ((64, 64), (64, 1), None)
+    static = '!cute.memref<f32, gmem, "(64,64):(128,1)">'
+    assert list(strayed([(packed, sliced)], [static, COLUMNS])) == []
+    assert list(strayed([(sliced, sliced)], [COLUMNS])) == []
+    assert list(strayed([(sliced,)], [COLUMNS.replace("f32", "f4E2M1FN")])) == []
+    [found] = strayed([(packed, sliced)], [COLUMNS, COLUMNS])
+    assert isinstance(found, Strayed) and str(found.layout) == "(?,64):(64,1)"
 
 
 def test_the_stride_of_one_element_is_any() -> None:
@@ -446,3 +481,44 @@ def test_what_is_wasted_at_numbers_of_ours_alone_is_not_told(tmp_path: Path) -> 
     script.write_text(PARTS)
     found = traced(Script(str(script), launch=False, arch="sm_90a"), order=False).trace.elements
     assert [{one.code for one in each.findings} for each in found] == [set(), {"LC302"}, {"LC302"}]
+
+
+DROPPED = """
+import cutlass
+import numpy
+from cutlass import cute
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def double(x: cute.Tensor):
+    row, column = cute.arch.block_idx()[0], cute.arch.thread_idx()[0]
+    x[row, column] = x[row, column] * 2
+
+@cute.jit
+def host(x: cute.Tensor, kind: cutlass.Constexpr):
+    double(x).launch(grid=(x.shape[0], 1, 1), block=(64, 1, 1))
+
+def columns():
+    return from_dlpack(numpy.zeros((32, 128), "float32")[:, :64])
+
+host(columns().mark_layout_dynamic(), 0)
+host(columns().mark_compact_shape_dynamic(mode=1), 1)
+host(columns(), 2)
+host(from_dlpack(numpy.zeros((32, 64), "float32")).mark_compact_shape_dynamic(mode=0), 3)
+host(columns().mark_compact_shape_dynamic(mode=0), 4)
+packed = cute.compile(host, from_dlpack(numpy.zeros((32, 64), "float32")), 5)
+packed(columns())
+"""
+
+
+def test_strides_that_a_compiled_kernel_drops_are_told_where_it_is_built(tmp_path: Path) -> None:
+    pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+    script = tmp_path / "dropped.py"
+    script.write_text(DROPPED)
+    found = traced(Script(str(script), launch=False, arch="sm_90a"), order=False).trace.elements
+    told = [one for report in found for one in report.findings if one.code == "LC264"]
+    lines = [DROPPED.splitlines()[one.places[0].where.line - 1] for one in told]
+    assert [line.partition("(")[0] for line in lines] == ["host", "packed = cute.compile"]
+    assert [line[-3:] for line in lines] == [" 4)", " 5)"]
+    assert [one.evidence["type"] for one in told] == ["(?,64):(64,1)", "(32,64):(64,1)"]
+    assert all(one.severity == "wrong" and "(1,0) lies at offset 128" in one.message for one in told)
