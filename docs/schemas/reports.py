@@ -96,7 +96,9 @@ _EXECUTION = {
     "threads": Said(int, "that take part", _NOT_NEGATIVE),
     "bytes_per_thread": Said(float, "bytes that one thread writes", _NOT_NEGATIVE),
     "bytes_asked": Said(float, "bytes that the layouts ask for, of all threads", _NOT_NEGATIVE),
-    "ideal_instructions_per_thread": Said(int, "if every access had 16 bytes", _NOT_NEGATIVE),
+    "ideal_instructions_per_thread": Said(
+        int, "if every access had 16 bytes, or as many as the pitch of the rows allows", _NOT_NEGATIVE
+    ),
     "smem_wavefronts?": Said(int | None, "passes through the 32 banks, of all warps", _NOT_NEGATIVE),
     "ideal_smem_wavefronts?": Said(int | None, "the fewest that the same bytes need", _NOT_NEGATIVE),
     "gmem_sectors?": Said(int | None, "32-byte sectors, of all warps", _NOT_NEGATIVE),

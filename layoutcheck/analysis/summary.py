@@ -84,7 +84,7 @@ def operations(done: Execution) -> dict[str, int]:
 
 
 def _ideal(analysis: Analysis, done: Execution) -> int:
-    """The instructions of one thread if every access were 16 bytes (PTX ISA: the most of ld and cp.async).
+    """The instructions of one thread if every access were as wide as `_widest`.
 
     Never more than there are: a bulk copy moves more at a time.
     """
@@ -96,7 +96,27 @@ def _ideal(analysis: Analysis, done: Execution) -> int:
     sides = sum(side.space != "rmem" for side in (analysis.copy.src, analysis.copy.dst))
     if done.src_accesses and done.src_accesses[0].op.startswith("cp.async"):
         sides = 1
-    return min(done.instructions, max(1, -(-per_thread // 16)) * max(1, sides))
+    whole = analysis.copy.tiling or analysis.copy
+    width = min(_widest(whole.src), _widest(whole.dst))
+    return min(done.instructions, max(1, -(-per_thread // width)) * max(1, sides))
+
+
+def _widest(memref: Memref) -> int:
+    """The bytes of the widest access: 16 (PTX ISA: the most of ld and cp.async), or what fits the rows.
+
+    Rows in global memory that are a fixed pitch apart begin at multiples of no more than that.
+    """
+    if memref.space != "gmem":
+        return 16
+    strides = zip(flatten(memref.layout.shape), flatten(memref.layout.stride), strict=True)
+    fixed = sorted((by, extent) for extent, by in strides if isinstance(by, int) and isinstance(extent, int))
+    row, steps = 1, list[int]()
+    for by, extent in fixed:
+        if by == row:
+            row *= extent
+        elif extent != 1:
+            steps.append(by * memref.dtype.bits // 8)
+    return math.gcd(16, *(step for step in steps if step >= 16))
 
 
 _MOST = 16  # elements drawn

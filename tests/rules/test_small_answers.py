@@ -58,6 +58,28 @@ def test_a_conflict_names_its_first_lane_and_the_fewest_instructions() -> None:
     assert report.execution["ideal_instructions_per_thread"] == 2  # 32 bytes of a thread
 
 
+@pytest.mark.parametrize(
+    ("src", "least"),
+    [
+        ("(4,8):(515,1)", 32),  # rows of 2,060 B
+        ("(4,8):(514,1)", 16),
+        ("(4,8):(516,1)", 8),
+        ("(4,8):(?,1)", 8),  # that only the run knows
+        ("(3,8):(8,1)", 6),  # one run of 96 B
+        ("(3,8):(1,3)", 6),
+        ("(1,32):(515,1)", 8),
+    ],
+)
+def test_no_access_is_wider_than_rows_in_global_memory_are_aligned(src: str, least: int) -> None:
+    """The fewest loads of one thread, of f32; the program takes 4 B at a time."""
+    shape = src.partition(":")[0]
+    report = lc.check(
+        f'!cute.memref<f32, gmem, align<16>, "{src}">', shape, "universal", bits=32, dst_space="rmem"
+    )
+    assert report.execution is not None
+    assert report.execution["ideal_instructions_per_thread"] == least
+
+
 def test_a_side_with_the_swizzle_that_is_proposed_has_no_conflict() -> None:
     found = Analysis(build(**CONFLICTS)[0])
     side = conflicted(found)
