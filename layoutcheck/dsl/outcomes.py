@@ -45,6 +45,7 @@ class Outcomes:
         self.left = False  # whether `os._exit` ended the script while it built a kernel
         self.skipped: dict[str, str] = {}  # tests, and why they were
         self.tests: dict[tuple[str, Frame | None, str], list[str]] = {}  # that failed, by what they say
+        self._stacks: dict[Frame | None, tuple[Frame, ...]] = {}  # of the first that failed there
         self._failures: list[tuple[int, TraceFailure]] = []
         self._aside: list[TraceFailure] = []  # what threads and other processes raised
         self._notes: dict[str, None] = {}
@@ -78,7 +79,7 @@ class Outcomes:
         said = f"{event['type']}: {cut(_PLACED.sub('', _first_line(plain(event['message']))), _MOST)}"
         host = tuple(event["host"] or ())
         where = _where(event) or (Frame(*host) if host else None)
-        failure = TraceFailure("caught", f"{_CAUGHT}{said}", where)
+        failure = TraceFailure("caught", f"{_CAUGHT}{said}", where, _stack(event))
         self._unbuilt.update(dict.fromkeys(event["builds"], (host, failure)))
 
     def built(self, host: Iterable[Any]) -> None:
@@ -145,6 +146,7 @@ class Outcomes:
             kind = "test"
         words = _PLACED.sub("", _first_line(plain(event["message"])))
         said = f"{event['type']}: {cut(words, _MOST)}"
+        self._stacks.setdefault(frame, _stack(event))
         self.tests.setdefault((kind, None if kind in _NOTED else frame, said), []).append(event["test"])
 
     def exception(self, event: dict[str, Any]) -> None:
@@ -158,15 +160,15 @@ class Outcomes:
             self.settle(event)
         said = plain(event["message"]).strip()
         message = f"{event['type']}: {_PLACED.sub('', _EXCERPT.sub('', said))}"
-        where = _where(event)
+        where, stack = _where(event), _stack(event)
         if wanted := wanted_arch(said):
             self.note(f"this kernel is for another architecture: --arch {wanted}")
         if aside:
             self._aside.append(
-                TraceFailure("raised", f"in a thread or process that it started: {message}", where)
+                TraceFailure("raised", f"in a thread or process that it started: {message}", where, stack)
             )
         elif event.get("compiling") and not event["refused"]:
-            self.fail(TraceFailure("uncompiled", message, where), event.get("at", -1))
+            self.fail(TraceFailure("uncompiled", message, where, stack), event.get("at", -1))
         elif event["refused"] and self._refused:
             self.note("the script ended where the compiler refused a kernel; --no-launch traces the rest")
         elif _for_want_of_results(event):
@@ -176,7 +178,7 @@ class Outcomes:
                 f"nothing: {cut(_first_line(message), _MOST)}"
             )
         else:
-            self.fail(TraceFailure("raised", message, where), event.get("at", -1))
+            self.fail(TraceFailure("raised", message, where, stack), event.get("at", -1))
 
     def failures(self, in_tests: bool, any_kernel: bool) -> Iterator[TraceFailure]:
         """All of them, in order; `in_tests` if a test that fails may tell of what it starts."""
@@ -184,7 +186,7 @@ class Outcomes:
         for (kind, where, message), tests in self.tests.items():
             if kind not in _NOTED:
                 more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
-                yield TraceFailure(kind, f"{tests[0]}{more}: {message}", where)
+                yield TraceFailure(kind, f"{tests[0]}{more}: {message}", where, self._stacks[where])
         if not self.raised and not (in_tests and self.tests):
             yield from self._aside
         yield from self._caught(tried=False)
@@ -228,6 +230,13 @@ def _where(event: dict[str, Any]) -> Frame | None:
     if pointed:
         return Frame(pointed[1], int(pointed[2]))
     return None if event["where"] is None else Frame(**event["where"])
+
+
+def _stack(event: dict[str, Any]) -> tuple[Frame, ...]:
+    """The user's places around `_where`, innermost first."""
+    at = _where(event)
+    every = (Frame(**one) for one in (event["where"], *event.get("stack", ())) if one is not None)
+    return tuple(one for one in every if at is None or (one.file, one.line) != (at.file, at.line))
 
 
 def _for_want_of_results(event: dict[str, Any]) -> bool:

@@ -37,7 +37,7 @@ from layoutcheck.dsl.endings import (
 )
 from layoutcheck.dsl.failed_tests import caught, failed_builds, watch_session, watch_tests
 from layoutcheck.dsl.loaded import Loaded
-from layoutcheck.dsl.observe import INTERNAL, Built, Event, NotLaunched, Unbuilt, watch
+from layoutcheck.dsl.observe import INTERNAL, STACK_DEPTH, Built, Event, NotLaunched, Unbuilt, watch
 from layoutcheck.dsl.passed_over import Passed, pass_over
 from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.shares import FOLDER as TAKEN
@@ -327,30 +327,31 @@ def imported() -> list[str]:
 
 
 def raised(error: BaseException) -> dict[str, Any]:
-    """An exception as an event: its message, and the innermost place in it that is the user's."""
+    """An exception as an event: its message, and the places in it that are the user's, innermost first."""
     every = traceback.extract_tb(error.__traceback__)
     first = _chain(error)[-1]
     frames = [f for f in every if not in_library(f.filename)]
     if not every:  # raised in another process, which sends its traceback as a text
         found = (traceback.FrameSummary(a, int(b), c) for a, b, c in _TOLD_FRAME.findall(str(first)))
         frames = [f for f in found if not in_library(f.filename)]
-    where = None
-    if frames:
-        last = frames[-1]
-        where = {
-            "file": last.filename,
-            "line": last.lineno or 0,
-            "column": (getattr(last, "colno", None) or -1) + 1,
-            "function": last.name,
+    stack = [
+        {
+            "file": one.filename,
+            "line": one.lineno or 0,
+            "column": (getattr(one, "colno", None) or -1) + 1,
+            "function": one.name,
         }
+        for one in reversed(frames[-STACK_DEPTH:])
+    ]
     if isinstance(error, SyntaxError) and error.filename:  # raised by the parser, which is nobody's code
-        where = {"file": error.filename, "line": error.lineno or 0, "column": 0, "function": ""}
+        stack.insert(0, {"file": error.filename, "line": error.lineno or 0, "column": 0, "function": ""})
     message = str(error) or repr(error)
     refused = "IR Verification Failed" in message or "could not build valid IR" in message
     return {
         "type": type(error).__name__,
         "message": message[:MAX_MESSAGE],
-        "where": where,
+        "where": stack[0] if stack else None,
+        "stack": stack[1:],
         "refused": refused,
         "compiling": compiling([*every, *traceback.extract_tb(first.__traceback__)]),
         "launches_skipped": NotLaunched.calls,

@@ -172,7 +172,8 @@ def _named_short(message: str) -> str:
 
 def failures(run: CaseRun) -> Iterator[LintFinding]:
     """LC911 for everything that kept the case's kernels from being seen."""
-    from layoutcheck.sources.traced import UNCOMPILED  # loads the model, which reading does not need
+    from layoutcheck.sources.callers import told_of_callers  # load the model, which reading does not need
+    from layoutcheck.sources.traced import UNCOMPILED
 
     case = run.case
     if case.more:
@@ -193,7 +194,8 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
             advice = f"{missing(message, case.path)}Seen in {case}."
         severity = "rejected" if one.kind in UNCOMPILED else "unknown"
         title = f"{what}{kind}{at}: {cut(_named_short(message), _MOST_TITLE)}"
-        yield told(severity, path, max(1, line), title=title, message=advice)
+        through = told_of_callers(one.stack, where)
+        yield told(severity, path, max(1, line), title=title, message=f"{advice} {through}".strip())
     if not run.trace.failures and not run.trace.kernels and (case.named or not case.command):
         advice = "Return (kernel, arguments), the arguments in one tuple, or compile in the function."
         if case.command:

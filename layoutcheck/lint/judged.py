@@ -23,12 +23,12 @@ from layoutcheck.lint.cases import (
     unexpected,
 )
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.sources.callers import callers
-from layoutcheck.sources.traced import UNCOMPILED, Frame, KernelFinding, TracedCopy, TraceFailure, distinct
+from layoutcheck.sources.callers import told_of_callers
+from layoutcheck.sources.traced import UNCOMPILED, KernelFinding, TracedCopy, TraceFailure, distinct
 
 _REPORTED = ("rejected", "wrong", "slow")
 _OF_THE_DSL = ("DSL", "OpError")  # how the names of its own errors begin
-_MOST_CALLERS, _MOST_ALIKE = 3, 3
+_MOST_ALIKE = 3
 _NUMBER = re.compile(r"[0-9]+")
 
 
@@ -133,7 +133,7 @@ def _verdict(one: TracedCopy, report: Report | None) -> str:
 
 def _findings(one: TracedCopy, report: Report | None, path: str, run: CaseRun) -> list[LintFinding]:
     line, column, origin = one.where.line, one.where.column, run.case.name
-    through = _callers(one.stack, one.where)
+    through = told_of_callers(one.stack, one.where)
     found: list[LintFinding] = []
     if report is not None:
         found = [
@@ -156,7 +156,7 @@ def _orders(run: CaseRun, beyond: Collection[tuple[str, str, int]]) -> Iterator[
     for findings in (one.findings for one in run.trace.told):
         for finding in findings:
             place = finding.places[min(1, len(finding.places) - 1)]
-            where, through = place.where, _callers(place.stack, place.where)
+            where, through = place.where, told_of_callers(place.stack, place.where)
             evidence = {**finding.evidence, "places": [str(one.where) for one in finding.places]}
             message = _mended_first(finding, evidence, beyond)
             yield LintFinding(
@@ -182,11 +182,6 @@ def _mended_first(
             cause = f"First mend LC211 at {shown(where.file)}:{where.line}"
             return f"{told}{cause}: the copy moves more than its tile has, perhaps over these bytes."
     return finding.message
-
-
-def _callers(stack: tuple[Frame, ...], where: Frame) -> str:
-    places = callers(stack, where)[:_MOST_CALLERS]
-    return f"Called from {', '.join(places)}." if places else ""
 
 
 def _why(one: TracedCopy, report: Report | None) -> str:

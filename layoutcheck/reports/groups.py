@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 from layoutcheck.check import Report
 from layoutcheck.digits import many
 from layoutcheck.reports.order import beside
-from layoutcheck.sources.callers import callers, shown
+from layoutcheck.sources.callers import called_from, shown
 from layoutcheck.sources.traced import Distinct, Frame
 
 SHOWN = ("rejected", "wrong", "slow")
-_MOST_CALLERS = 3
 
 
 class Group(NamedTuple):
@@ -46,9 +45,8 @@ def subject(one: Distinct) -> str:
         notes.append(f"in {len(one.kernels)} kernels")
     if first.in_dsl:
         notes.append("by DSL library code called there")
-    through = callers(first.stack, first.where)
-    if through:
-        notes.append("called from " + ", ".join(through[:_MOST_CALLERS]))
+    if through := called_from(first.stack, first.where):
+        notes.append(through)
     place = f"{shown(first.where.file)}:{first.where.line}" if first.where.file else "place unknown"
     return f"{place}{f':{first.where.column}' if first.where.column else ''}" + (
         f" ({'; '.join(notes)})" if notes else ""

@@ -15,7 +15,7 @@ from layoutcheck.findings import SEVERITIES, rank, shortened
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.pictures.order import drawn_text
 from layoutcheck.reports.style import Style, kernel_name
-from layoutcheck.sources.callers import callers, shown
+from layoutcheck.sources.callers import called_from, shown
 from layoutcheck.sources.traced import (
     KEPT,
     ON_THE_CALLER,
@@ -31,7 +31,6 @@ from layoutcheck.sources.traced import (
 
 FAILING = ("wrong",)
 SHOWN = ("wrong", "slow")
-_MOST_CALLERS = 3
 _MOST_NOTES = 6
 _ONE_STATEMENT = ("wait-count", "early-wait", "no-barrier", "no-wait")
 _COLOURS = {"wrong": "red", "slow": "yellow", "note": "blue"}
@@ -121,9 +120,9 @@ def _finding(told: Caused, style: Style) -> Iterator[str]:
     word = style(finding.severity, "bold", _COLOURS.get(finding.severity, "blue"))
     yield word + style(lines[0][len(finding.severity) :], "bold")
     yield from (style(line, "bold") for line in lines[1:])
-    through = [callers(place.stack, place.where)[:_MOST_CALLERS] for place in finding.places]
+    through = [called_from(place.stack, place.where) for place in finding.places]
     for place, above, below in zip(finding.places, through, [*through[1:], None], strict=True):
-        yield from _place(place, [] if above == below else above, style)
+        yield from _place(place, "" if above == below else above, style)
     yield ""
     if finding.evidence.get("timeline") and len(finding.places) > 1:
         yield from (
@@ -137,7 +136,7 @@ def _finding(told: Caused, style: Style) -> Iterator[str]:
         yield from style.wrap(f"in {len(kernels)} kernels", "  ")
 
 
-def _place(place: KernelPlace, through: Sequence[str], style: Style) -> Iterator[str]:
+def _place(place: KernelPlace, through: str, style: Style) -> Iterator[str]:
     """Where it is and what it does there, and its callers: not where those of the next place are the same."""
     where = place.where
     if not where.file:
@@ -152,7 +151,7 @@ def _place(place: KernelPlace, through: Sequence[str], style: Style) -> Iterator
     if source:
         yield f"        {source[: style.width - 8]}"
     if through:
-        yield from style.wrap(f"called from {', '.join(through)}", "        ")
+        yield from style.wrap(through, "        ")
 
 
 def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:

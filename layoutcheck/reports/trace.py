@@ -18,7 +18,7 @@ from layoutcheck.reports.groups import SHOWN, Group, grouped
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.order import alike, of_causes
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.callers import shown
+from layoutcheck.sources.callers import called_from, shown
 from layoutcheck.sources.traced import (
     UNCOMPILED,
     Distinct,
@@ -133,7 +133,9 @@ def _refused(one: TraceFailure, style: Style) -> Iterator[str]:
     first = style.verdict("rejected") + style(f"[{finding.code}]: ", "bold")
     yield from style.wrap(style(finding.title, "bold"), "  ", first)
     if finding.path:
-        yield f"  --> {finding.path}:{finding.line}{f':{finding.column}' if finding.column else ''}"
+        through = called_from(one.stack, one.where)
+        place = f"{finding.path}:{finding.line}{f':{finding.column}' if finding.column else ''}"
+        yield from style.wrap(f"{place}{f' ({through})' * bool(through)}", "      ", "  --> ")
     for part in told.parts:
         yield ""
         yield from style.wrap(part, "    " if part.startswith(_HEADED) else "  ", "  ")
@@ -352,6 +354,7 @@ def counted(judged: JudgedTrace, style: Style) -> Iterator[str]:
     yield from order.all_counts(judged.trace, style)
     for failure in judged.broken:
         yield from style.wrap(failed(failure), "    ", "  ")
+        yield from style.wrap(called_from(failure.stack, failure.where), "    ")
         yield from style.wrap(meaning(failure), "    ")
     for note in judged.trace.notes:
         yield from style.wrap(note, "    ", "  ")

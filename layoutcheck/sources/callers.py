@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from layoutcheck.sources.traced import Frame
 
+_MOST = 3  # callers told
 # What is installed: pytest, say, which calls the test, and the standard library's runpy.
 _INSTALLED = re.compile(r"[\\/](?:site-packages|dist-packages)[\\/]|[\\/]lib[\\/]python3[.0-9]*[\\/]|\A<")
 
@@ -23,6 +24,18 @@ def callers(stack: Sequence[Frame], where: Frame | None = None) -> list[str]:
     kept = stack[: own[-1]] if own else stack
     places = (f"{shown(frame.file)}:{frame.line}" for frame in kept if _other(frame, where))
     return list(dict.fromkeys(places))
+
+
+def called_from(stack: Sequence[Frame], where: Frame | None = None) -> str:
+    """`called from FILE:LINE, ...` of the innermost callers, as in `callers`; "" for none."""
+    places = callers(stack, where)[:_MOST]
+    return f"called from {', '.join(places)}" if places else ""
+
+
+def told_of_callers(stack: Sequence[Frame], where: Frame | None = None) -> str:
+    """`Called from FILE:LINE, ....`, a sentence; "" for none."""
+    through = called_from(stack, where)
+    return f"C{through[1:]}." if through else ""
 
 
 def shown(path: str) -> str:

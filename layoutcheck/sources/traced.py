@@ -21,6 +21,7 @@ ON_THE_CALLER = "bounds rest on the caller: "  # begins what is no gap of the ch
 TOO_MANY = "no tensor may have"  # so begin conditions on extents that have nothing to do with tails
 SMALLER = "no other tensor may have larger dynamic extents than its own"
 KEPT = "in the program's own calls it stays inside"
+HOST = -1  # for the thread of a place
 _MOST_LINES = 3  # of those in one sentence
 VERIFIER_PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")  # of its messages
 
@@ -332,11 +333,13 @@ class TraceFailure:
     of it), "caught" (a build failed before there was a kernel, and the program went on), "loaded" (a
     compiled file in place of a build), "unjudged" (layoutcheck failed on a kernel), "ended" (the run was
     asked to end), "shadowed" (installed files in place of the repository's) or "unsupported" (the DSL).
+    `stack` are the user's callers of `where`, innermost first.
     """
 
     kind: str
     message: str
     where: Frame | None = None
+    stack: tuple[Frame, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

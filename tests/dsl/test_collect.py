@@ -28,10 +28,11 @@ SAID = (
 
 
 def raised(message: str) -> dict[str, Any]:
-    where = {"file": "/home/me/umma.py", "line": 300, "column": 5, "function": "<module>"}
+    where = {"file": "/home/me/umma.py", "line": 300, "column": 5, "function": "make"}
+    caller = {"file": "/home/me/run.py", "line": 7, "column": 1, "function": "<module>"}
     return {
         "kind": "raised", "pid": 1, "type": "DSLUserCodeError", "message": message, "where": where,
-        "refused": False, "launches_skipped": 0,
+        "stack": [caller], "refused": False, "launches_skipped": 0,
     }  # fmt: skip
 
 
@@ -41,6 +42,7 @@ def test_an_error_of_the_dsl_stands_at_the_kernels_line_and_without_colours() ->
     trace = collector.trace()
     (failure,) = trace.failures
     assert failure.where == Frame("/home/me/umma.py", 71)
+    assert [one.line for one in failure.stack] == [300, 7]
     wanted = "expects arch to be one of [base_dsl.Arch.sm_100a, Arch.sm_110a], but got sm_90a"
     assert failure.message == f"DSLUserCodeError: error: {wanted}\n  suggestion: take another"
     assert trace.notes == ("this kernel is for another architecture: --arch sm_100a",)
@@ -50,16 +52,23 @@ def test_so_does_one_that_a_test_raises() -> None:
     collector = Collector()
     event = {**raised(SAID), "kind": "test", "test": "test_it", "compiling": False}
     collector.take([event, {**event, "message": "no such thing"}])
-    found = [(one.where and one.where.line, one.message[:30]) for one in collector.trace().failures]
-    assert found == [(71, "test_it: DSLUserCodeError: err"), (300, "test_it: DSLUserCodeError: no ")]
+    found = [
+        (one.where and one.where.line, [each.line for each in one.stack], one.message[:30])
+        for one in collector.trace().failures
+    ]
+    assert found == [
+        (71, [300, 7], "test_it: DSLUserCodeError: err"),
+        (300, [7], "test_it: DSLUserCodeError: no "),
+    ]
 
 
 def test_another_exception_stands_where_it_was_raised() -> None:
     collector = Collector()
     collector.take([raised("no such thing")])
     (failure,) = collector.trace().failures
-    assert (failure.where, failure.message) == (
-        Frame("/home/me/umma.py", 300, 5, "<module>"),
+    assert (failure.where, failure.stack, failure.message) == (
+        Frame("/home/me/umma.py", 300, 5, "make"),
+        (Frame("/home/me/run.py", 7, 1, "<module>"),),
         "DSLUserCodeError: no such thing",
     )
 

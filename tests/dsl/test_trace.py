@@ -30,6 +30,7 @@ from layoutcheck.dsl.trace import (
 )
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge_traced
+from layoutcheck.sources.callers import called_from
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace, TracedCopy, distinct
 from tests.dsl.lowered.compare import disagreement
@@ -66,6 +67,8 @@ def view(shape, stride):
 good, refused = view((8, 4), (1, 8)), view((8, 4), (2, 16))
 def case():
     return host, (good, good)
+def argue():
+    cute.compile(host, sys.argv, good)
 if __name__ == "__main__":
     cute.compile(host, good, good)
     cute.compile(host, refused, refused)(1, 2)
@@ -80,7 +83,7 @@ if __name__ == "__main__":
     if what == "raise":
         raise ValueError("on purpose")
     if what == "argument":
-        cute.compile(host, sys.argv, good)
+        argue()
     if what == "abort":
         import os; os.abort()
     if what == "hang":
@@ -223,6 +226,8 @@ def test_an_argument_that_the_dsl_refuses_stands_at_the_users_call(folder: Path)
     kernel = folder / "kernel.py"
     assert failure.kind == "uncompiled"
     assert str(failure.where).startswith(f"{kernel}:{line_of(kernel, 'sys.argv, good')}")
+    through = called_from(failure.stack, failure.where)
+    assert through.startswith(f"called from {kernel}:{line_of(kernel, '    argue()')}")
     assert "expects argument #1 (a)" in failure.message and "-->" not in failure.message
 
 

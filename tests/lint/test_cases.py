@@ -153,11 +153,15 @@ def test_what_is_meant_is_not_reported(expect, code, severity, meant):
 
 
 def test_a_failure_is_one_line():
-    failure = TraceFailure("killed", "the process died of\nSIGABRT", Frame(str(Path.cwd() / "k.py"), 7))
+    at, caller = (
+        Frame(str(Path.cwd() / name), line, function=name) for name, line in (("k.py", 7), ("t.py", 3))
+    )
+    failure = TraceFailure("killed", "the process died of\nSIGABRT", at, (caller,))
     (finding,) = cases.failures(
         cases.CaseRun(cases.RegisteredCase("k.py", "f", 3, "f", "sm_90a"), Trace(failures=(failure,)))
     )
     assert finding.title == "case 'f' died at k.py:7: the process died of SIGABRT"
+    assert finding.message.endswith(" Called from t.py:3.")
 
 
 def test_the_variants_of_the_transpose_are_registered():
