@@ -17,6 +17,7 @@ from layoutcheck.reports.pictures.order import drawn_text
 from layoutcheck.reports.style import Style, kernel_name
 from layoutcheck.sources.callers import called_from, shown
 from layoutcheck.sources.traced import (
+    HOST,
     KEPT,
     ON_THE_CALLER,
     ElementReport,
@@ -144,9 +145,8 @@ def _place(place: KernelPlace, through: str, style: Style) -> Iterator[str]:
         return
     block = f", block {place.block}" if place.block else ""
     turns = f", turn {'.'.join(map(str, place.turns))}" if place.turns else ""
-    yield style(f"  --> {shown(where.file)}:{where.line}", "blue") + (
-        f"  {place.what}: thread {place.thread}{block}{turns}"
-    )
+    who = "" if place.thread == HOST else f": thread {place.thread}{block}{turns}"
+    yield style(f"  --> {shown(where.file)}:{where.line}", "blue") + f"  {place.what}{who}"
     source = linecache.getline(where.file, where.line).strip()
     if source:
         yield f"        {source[: style.width - 8]}"
@@ -297,7 +297,8 @@ def _related(finding: KernelFinding) -> Iterator[tuple[str, int, int, str]]:
     for place in finding.places:
         turns = f", turn {'.'.join(map(str, place.turns))}" if place.turns else ""
         block = f" of block {place.block}" if place.block else ""
-        said = f"thread {place.thread}{block}{turns} {place.what}"
+        who = "the host" if place.thread == HOST else f"thread {place.thread}{block}{turns}"
+        said = f"{who} {place.what}"
         frames = (place.where, said), *((one, f"called from here: {said}") for one in place.stack)
         for frame, words in frames:
             at = spot(frame)

@@ -1,7 +1,6 @@
 """What a trace found: every copy of every kernel that a script built, with its place and its operands.
 
-A `Trace` is data: traced_lines.py writes it as text and reads it back, so that a child process can make it
-and another can keep it. Nothing here imports the DSL.
+A `Trace` is data: other processes read what trace_lines.py writes of it. Nothing here imports the DSL.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ ON_THE_CALLER = "bounds rest on the caller: "  # begins what is no gap of the ch
 TOO_MANY = "no tensor may have"  # so begin conditions on extents that have nothing to do with tails
 SMALLER = "no other tensor may have larger dynamic extents than its own"
 KEPT = "in the program's own calls it stays inside"
+HOST = -1  # for the thread of a place
 HOST = -1  # for the thread of a place
 _MOST_LINES = 3  # of those in one sentence
 VERIFIER_PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")  # of its messages
@@ -213,7 +213,7 @@ class TracedCopy:
 
 @dataclass(frozen=True, slots=True)
 class KernelPlace:
-    """What one line has to do with a finding about order: `thread` of `block` does `what` there.
+    """What one line has to do with a finding about order: `thread` of `block`, or `HOST`, does `what` there.
 
     `turns` are the numbers of the loop iterations around it, outermost first; `stack` are the callers,
     innermost first. `kind` is that of the operation's `Meaning`, where order is judged.

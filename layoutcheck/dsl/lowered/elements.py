@@ -31,6 +31,7 @@ from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.evaluated import NOTHING, Evaluated, Inside
 from layoutcheck.sources.printed import COPIES
 from layoutcheck.sources.traced import (
+    HOST,
     ON_THE_CALLER,
     Addresses,
     ElementReport,
@@ -189,7 +190,7 @@ def _dropped(one: Strayed, module: TracedModule) -> KernelFinding:
     )
     title = "the kernel is given a tensor whose strides are not those of its type"
     evidence = {"given": given, "type": taken, "kernel": module.kernel, "arch": module.arch}
-    place = KernelPlace("has the kernel built", module.caller)
+    place = KernelPlace("has the kernel built", module.caller, thread=HOST)
     return KernelFinding("LC264", "wrong", title, message, (place,), evidence)
 
 

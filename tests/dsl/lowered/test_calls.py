@@ -17,6 +17,7 @@ from layoutcheck.dsl.lowered.held import Contents
 from layoutcheck.judge import judge_traced
 from layoutcheck.sources.traced import KEPT, TracedCopy
 from layoutcheck.tracing import Script, traced
+from tests.forking import printed
 from tests.on_gpu import ON_GPU
 
 ROWS = '!cute.memref<f16, gmem, align<16>, "(?,?{div=8}):(?{i64 div=8},1)">'
@@ -522,3 +523,29 @@ def test_strides_that_a_compiled_kernel_drops_are_told_where_it_is_built(tmp_pat
     assert [line[-3:] for line in lines] == [" 4)", " 5)"]
     assert [one.evidence["type"] for one in told] == ["(?,64):(64,1)", "(32,64):(64,1)"]
     assert all(one.severity == "wrong" and "(1,0) lies at offset 128" in one.message for one in told)
+
+
+READS = """
+import numpy
+from cutlass import cute
+from cutlass.cute.runtime import from_dlpack
+
+x = numpy.arange(256 * 128, dtype="float32").reshape(256, 128)
+
+@cute.jit
+def read(tensor: cute.Tensor):
+    cute.printf("{} {}", tensor[1, 0], tensor[0, 1])
+
+read(from_dlpack(x[:, :64]).mark_compact_shape_dynamic(mode=0))
+read(from_dlpack(x[:, ::2]).mark_compact_shape_dynamic(mode=1))
+read(from_dlpack(x[:, :64]).mark_layout_dynamic(leading_dim=1))
+"""
+
+
+def test_the_dsl_reads_by_the_strides_of_the_type(tmp_path: Path) -> None:
+    """On the CPU, elements (1, 0) and (0, 1): of a packed tensor, of neighbours, and the right ones."""
+    pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+    script = tmp_path / "reads.py"
+    script.write_text(READS)
+    told = printed(str(script), arch="sm_90a", cwd=str(tmp_path)).splitlines()[-3:]
+    assert [[float(word) for word in line.split()] for line in told] == [[64, 1], [128, 1], [128, 1]]
