@@ -361,16 +361,10 @@ class Collector:
 
 
 def _module(event: dict[str, Any]) -> TracedModule:
-    file, line = event.get("caller") or ("", 0)
-    return TracedModule(
-        event["text"],
-        event["kernel"],
-        event["arch"],
-        event.get("sites", {}),
-        event.get("places", ()),
-        (),
-        Frame(file, line),
+    made = TracedModule(
+        event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
     )
+    return made._replace(caller=Frame(*event["caller"])) if event.get("caller") else made
 
 
 def _untold(operands: OperandReport, copies: Iterable[TracedCopy]) -> OperandReport:

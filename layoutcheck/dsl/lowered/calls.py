@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
@@ -43,13 +43,8 @@ def numbers_of(
     )
 
 
-class Strayed(NamedTuple):
-    """A call's tensor, its type's layout, and the first mode whose static stride is not the tensor's."""
-
-    shape: tuple[int, ...]
-    stride: tuple[int, ...]
-    layout: Layout
-    mode: int
+Strayed = tuple[Layout, Layout, int]
+"""A call's tensor, its type's layout, and the first mode whose static stride is not the tensor's."""
 
 
 def strayed(calls: Iterable[Call | None], types: Sequence[str]) -> Iterator[Strayed]:
@@ -59,22 +54,22 @@ def strayed(calls: Iterable[Call | None], types: Sequence[str]) -> Iterator[Stra
     """
     memrefs = [memref for memref in map(tensor, types) if memref is not None]
     layouts = [memref.layout for memref in memrefs if memref.dtype.bits >= 8]
-
-    def fits(shape: Sequence[int], stride: Sequence[int]) -> bool:
-        return any(_chosen(one, shape, stride) is not None for one in layouts)
-
     for call in calls:
         tensors = [one[:2] for one in call or () if not isinstance(one, int) and len(one) > 1]
         if not len(tensors) == len(layouts) == len(memrefs):
             continue
         for layout, (shape, stride) in zip(layouts, tensors, strict=True):
-            steps = flatten(layout.stride)
-            if 0 in shape or len(steps) != len(stride) or fits(shape, stride):
-                continue
-            wrong = (i for i, step in enumerate(steps) if isinstance(step, int) and step != stride[i])
-            mode = next((i for i in wrong if shape[i] > 1), None)
-            if mode is not None and _chosen(Layout(flatten(layout.shape), stride), shape, stride) is not None:
-                yield Strayed(shape, stride, layout, mode)
+            steps = enumerate(zip(flatten(layout.stride), stride, shape, strict=False))
+            wrong = (i for i, (own, n, size) in steps if isinstance(own, int) and own != n and size > 1)
+            fits = any(_chosen(one, shape, stride) is not None for one in layouts)
+            mode = None if 0 in shape or fits else next(wrong, None)
+            if mode is not None and _extents_fit(flatten(layout.shape), shape):
+                yield Layout(shape, stride), layout, mode
+
+
+def _extents_fit(own: Sequence[Any], given: Sequence[int]) -> bool:
+    pairs = zip(own, given, strict=False)
+    return len(own) == len(given) and all(isinstance(leaf, Dynamic) or leaf == n for leaf, n in pairs)
 
 
 def unwritten(calls: Iterable[Numbers | None], written: Collection[int]) -> tuple[Numbers | None, ...]:

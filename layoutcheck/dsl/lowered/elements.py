@@ -17,7 +17,7 @@ from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_tree
 from layoutcheck.dsl.lowered import Kernel, Lowered, argument_types
-from layoutcheck.dsl.lowered.calls import Strayed, strayed
+from layoutcheck.dsl.lowered.calls import strayed
 from layoutcheck.dsl.lowered.evaluate import tag as tag_of
 from layoutcheck.dsl.lowered.faults import KNOWN, Beside, Outside, addresses, with_faults, written
 from layoutcheck.dsl.lowered.inline_ptx import NOT_HELD, UNREAD
@@ -170,28 +170,23 @@ class _Elements:
         )  # fmt: skip
 
 
-def dropped(module: TracedModule) -> list[KernelFinding]:
+def dropped(module: TracedModule) -> Iterator[KernelFinding]:
     """Of each tensor that a call gives with other strides than its type has for good."""
     every = argument_types(module.text).items()
     hosts = [kinds for name, kinds in every if f"::@{name}" not in module.text]
-    found = strayed(module.calls, hosts[0]) if len(hosts) == 1 else ()
-    return [_dropped(one, module) for one in dict.fromkeys(found)]
-
-
-def _dropped(one: Strayed, module: TracedModule) -> KernelFinding:
-    given, taken = str(Layout(one.shape, one.stride)), str(one.layout)
-    element = ",".join(str(int(i == one.mode)) for i in range(len(one.shape)))
-    step, other = one.stride[one.mode], flatten(one.layout.stride)[one.mode]
-    message = (
-        f"The program gives it {given}, and its type is {taken}: element ({element}) lies at offset {step}, "
-        f"and the kernel takes offset {other}. A compiled kernel keeps the static strides of its types, and "
-        "mark_compact_shape_dynamic without stride_order computes them from the extents. "
-        "mark_layout_dynamic keeps the tensor's own strides; .contiguous() makes the tensor compact."
-    )
-    title = "the kernel is given a tensor whose strides are not those of its type"
-    evidence = {"given": given, "type": taken, "kernel": module.kernel, "arch": module.arch}
-    place = KernelPlace("has the kernel built", module.caller, thread=HOST)
-    return KernelFinding("LC264", "wrong", title, message, (place,), evidence)
+    for given, taken, mode in dict.fromkeys(strayed(module.calls, hosts[0]) if len(hosts) == 1 else ()):
+        element = ",".join(str(int(i == mode)) for i in range(len(given)))
+        step, other = flatten(given.stride)[mode], flatten(taken.stride)[mode]
+        message = (
+            f"The program gives it {given}, and its type is {taken}: element ({element}) lies at offset "
+            f"{step}, and the kernel takes offset {other}. A compiled kernel keeps the static strides of its "
+            "types, and mark_compact_shape_dynamic without stride_order computes them from the extents. "
+            "mark_layout_dynamic keeps the tensor's own strides; .contiguous() makes it compact."
+        )
+        title = "the kernel is given a tensor whose strides are not those of its type"
+        evidence = {"given": str(given), "type": str(taken), "kernel": module.kernel, "arch": module.arch}
+        place = KernelPlace("has the kernel built", module.caller, thread=HOST)
+        yield KernelFinding("LC264", "wrong", title, message, (place,), evidence)
 
 
 def beyond_registers(access: Beyond) -> Finding:

@@ -140,7 +140,7 @@ class Lowering:
     def elements(self, module: TracedModule) -> ElementReport | None:
         """The accesses of a module's kernels that are not copies; None where it has none."""
         accesses = has_elements(module.text)
-        if not self.copies or not (accesses or has_mbarriers(module.text) or dropped(module)):
+        if not self.copies or not (accesses or has_mbarriers(module.text) or any(dropped(module))):
             return None
         start = time.monotonic()
         digest = _digest(module.text, module.arch, module.calls)
