@@ -14,6 +14,7 @@ import pytest
 
 from layoutcheck.catalogue import answers, cpp_causes, cpp_stack, folding
 from layoutcheck.catalogue.rows import rows
+from tests.thinned import thinned
 
 DATA = Path(__file__).parent.parent / "data" / "instantiations.jsonl"
 REPORTED = [json.loads(line) for line in DATA.read_text().splitlines()]
@@ -39,7 +40,7 @@ def _begins(title: str, kind: str) -> bool:
     return re.match(re.sub(r"\\\{\w*(?:\\\})?", ".*", re.escape(kind)), title) is not None
 
 
-@pytest.mark.parametrize("report", REPORTED[::5])
+@pytest.mark.parametrize("report", thinned(REPORTED[::5], 3))
 def test_a_text_that_is_cut_anywhere_is_answered(report: dict[str, str]) -> None:
     text = report["text"]
     for cut in range(40, len(text), max(len(text) // 12, 1)):
