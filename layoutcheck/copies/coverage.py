@@ -20,9 +20,6 @@ from layoutcheck.copies.tiled import TiledCopy, tile_indices, tile_shape
 
 MAX_PAIRS = 1 << 22  # (thread, value) pairs or tile elements enumerated at once
 
-Pair = tuple[int, int]  # (thread, value)
-Coord = tuple[int, ...]
-
 
 @dataclass(frozen=True, slots=True)
 class Coverage:

@@ -90,9 +90,8 @@ def watch_tests(tell: Tell, skip: Skip, expect: Expect) -> None:
     when_imported(FUNCTIONS, lambda module: _watch_functions(module, skip))
     when_imported(RESULTS, lambda module: _watch_results(module.TestResult, tell, skip, expect))
     when_imported(REWRITER, lambda module: _say_nothing_of_us(module.AssertionRewritingHook))
-    when_imported(MAIN, lambda module: _around(module, lambda: _settle(tell, skip, expect)))
     when_imported(MAIN, lambda module: _watch_selection(module.Session, skip))
-    when_imported(MAIN, lambda module: _watch_loop(module, skip))
+    when_imported(MAIN, lambda module: _watch_loop(module, skip, lambda: _settle(tell, skip, expect)))
 
 
 def watch_session(tell: Callable[[bool], None], whole: bool) -> None:
@@ -125,19 +124,6 @@ def watch_session(tell: Callable[[bool], None], whole: bool) -> None:
 def _settle(tell: Tell, skip: Skip, expect: Expect) -> None:
     while _unsettled:
         _unsettled.pop(0).settle(tell, skip, expect)
-
-
-def _around(module: Any, after: Callable[[], None]) -> None:
-    """Call `after` once pytest is done with its tests."""
-    run = module._main
-
-    def _main(config: Any, session: Any) -> Any:
-        try:
-            return run(config, session)
-        finally:
-            after()
-
-    module._main = _main
 
 
 def _watch_expected(module: Any, name: str, expect: Expect) -> None:
@@ -314,8 +300,8 @@ class _Reported:
             self.names.add(report.nodeid)
 
 
-def _watch_loop(module: Any, skip: Skip) -> None:
-    """A hook may say of a test, or of all of them, that it has run them."""
+def _watch_loop(module: Any, skip: Skip, settle: Callable[[], None]) -> None:
+    """A hook may say of a test, or of all of them, that it has run them. The last ones `settle`."""
     loop, run = module.pytest_runtestloop, module._main
     taken: list[list[Any] | None] = []  # a session's tests that this process took; None if a hook took all
 
@@ -332,6 +318,7 @@ def _watch_loop(module: Any, skip: Skip) -> None:
         try:
             return run(config, session)
         finally:
+            settle()
             config.pluginmanager.unregister(seen)
             items = taken.pop()
             if items is None and not hasattr(config, "workerinput"):  # pytest-xdist has a loop of its own

@@ -25,46 +25,38 @@ _STORE, _LOAD = "cute.memref.store", "cute.memref.load"
 _CELL = 4  # bytes; a store of fewer counts as one of all four
 
 
-class _Shadow:
-    """Of each cell: the event that wrote it last, whether that is unread, and the one whose store is lost."""
-
-    def __init__(self, size: int) -> None:
-        cells = size // _CELL + 4
-        self.writer = np.full(cells, -1, np.int64)
-        self.lost = np.full(cells, -1, np.int64)
-        self.unread = np.zeros(cells, bool)
-
-
 def lost_stores(watched: Watched, module: TracedModule) -> list[Problem]:
     """One problem for each pair of stores; none where loops were cut or a condition was guessed."""
     sites = {event.meaning.site for event in watched.events if _element(event, _STORE)}
     if len(sites) < 2 or not watched.complete or watched.guessed:
         return []
-    shadow = _Shadow(watched.shared_bytes or 228 << 10)
+    count = (watched.shared_bytes or 228 << 10) // _CELL + 4
+    # Of each cell: the event that wrote it last, the one whose store is lost, whether the first is unread.
+    last, gone, unread = np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.zeros(count, bool)
     found: dict[tuple[str, str, str], tuple[Event, Event, Event, int, int]] = {}
     for event in watched.events:
         kind = event.meaning.kind
         if kind not in ("read", "write") or not _shared(event):
             if kind not in ("read", "write"):
-                shadow.unread[:] = False  # whatever else reaches shared memory may have read it
+                unread[:] = False  # whatever else reaches shared memory may have read it
             continue
         if event.doubt or event.guarded:
             return []
         threads, cells = _cells(event, watched.launch.threads)
-        if not cells.size or int(cells.max()) >= shadow.writer.size:
+        if not cells.size or int(cells.max()) >= last.size:
             continue
         if kind == "write":
-            over = shadow.unread[cells] & (shadow.writer[cells] >= 0)
-            shadow.lost[cells] = np.where(over, shadow.writer[cells], -1)
-            shadow.writer[cells], shadow.unread[cells] = event.number, True
+            over = unread[cells] & (last[cells] >= 0)
+            gone[cells] = np.where(over, last[cells], -1)
+            last[cells], unread[cells] = event.number, True
             continue
-        lost, writer = shadow.lost[cells], shadow.writer[cells]
+        lost, writer = gone[cells], last[cells]
         for i in np.flatnonzero(lost >= 0)[:1] if _element(event, _LOAD) else ():
             first, over_by = watched.events[int(lost[i])], watched.events[int(writer[i])]
             key = first.meaning.site, over_by.meaning.site, event.meaning.site
             if _element(first, _STORE) and _element(over_by, _STORE) and key[0] != key[1]:
                 found.setdefault(key, (first, over_by, event, int(cells[i]) * _CELL, int(threads[i])))
-        shadow.unread[cells] = False
+        unread[cells] = False
     return _told(found, watched, module) if found else []
 
 

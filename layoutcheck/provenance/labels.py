@@ -99,13 +99,14 @@ class Cells:
             self.mask, self.clean = mask, 0
         self.clean |= bits
 
+    def _is_clean(self, offset: Any, width: int, mask: Any) -> bool:
+        """Whether bytes are known to be written in the threads of `mask`."""
+        full = (1 << width) - 1
+        return self.mask is mask and isinstance(offset, int) and self.clean >> offset & full == full
+
     def load(self, offset: Any, width: int, mask: Any, label: int) -> Refs:
         """The labels of bytes; `label` where nothing has written one."""
-        if (
-            self.mask is mask
-            and isinstance(offset, int)
-            and self.clean >> offset & (1 << width) - 1 == (1 << width) - 1
-        ):
+        if self._is_clean(offset, width, mask):
             return CLEAN
         if self.outside(offset, width, mask).size:
             return CLEAN  # no element of the array
@@ -138,13 +139,7 @@ class Cells:
     ) -> None:
         """Put labels there in the threads of `mask`; None: all are written."""
         self.writers[op] = None
-        full = (1 << width) - 1
-        if (
-            labels is None
-            and self.mask is mask
-            and isinstance(offset, int)
-            and self.clean >> offset & full == full
-        ):
+        if labels is None and self._is_clean(offset, width, mask):
             return
         cells, bits = self._cells(offset, width, mask)
         self.rests |= rests

@@ -298,12 +298,8 @@ class Padded(Floats):
 
     def _picked(self, op: Operation, inner: Step) -> Step:
         """A shuffle, or a choice."""
-        machine, out, width = (
-            self.machine,
-            self.slots[op.results[0]],
-            parse_type(op.results[0].type).size_bytes,
-        )
-        condition = self.slots[op.operands[0]]
+        machine, width = self.machine, parse_type(op.results[0].type).size_bytes
+        out, condition = self.slots[op.results[0]], self.slots[op.operands[0]]
 
         def run() -> None:
             inner()
