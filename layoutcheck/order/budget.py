@@ -20,10 +20,6 @@ class Budget:
         self._end = time.thread_time() + seconds
         self._look = time.monotonic() + seconds  # it cannot be used up before: a thread is no faster
 
-    def spent(self) -> float:
-        """Seconds of this thread's processor time, counted from any moment."""
-        return time.thread_time()
-
     def left(self) -> float:
         """Seconds until it is used up."""
         return self._end - time.thread_time()

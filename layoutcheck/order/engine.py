@@ -42,7 +42,6 @@ class Outcome:
 
     problems: list[Problem]
     events: int
-    warps: int
     skipped: dict[str, int] = field(default_factory=dict)
     stopped: str = ""
     undecided: Undecided | None = None
@@ -117,7 +116,6 @@ class Engine:
         return Outcome(
             list(world.problems.values()),
             len(world.events),
-            len(world.warps),
             world.skipped,
             stopped,
             undecided,

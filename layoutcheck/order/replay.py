@@ -8,7 +8,6 @@ for all that take the same branches. Rules of the model: docs/order.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +36,6 @@ class Warp:
     at: int = 0
     done: set[int] = field(default_factory=set)  # places beyond `at` that lanes not waiting have passed
     waits: Party | None = None
-    why: Callable[[], str] | None = None
     exited: bool = False
 
 

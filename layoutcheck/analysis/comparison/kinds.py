@@ -86,8 +86,3 @@ class Comparison:
     def clean(self) -> bool:
         """Whether the machine moves exactly the bytes that the layouts say."""
         return not any(self.counts.values())
-
-    @property
-    def differs(self) -> bool:
-        """Whether anything differs: bytes, or what else can be observed."""
-        return not self.clean or bool(self.observables)

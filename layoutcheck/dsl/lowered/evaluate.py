@@ -74,7 +74,6 @@ class Evaluated:
     present: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     shared_bytes: int = 0
-    steps: int = 0
     contents: Contents = field(default=lambda _: {}, compare=False, repr=False)
     again: Again | None = field(default=None, compare=False, repr=False)
     shortened: bool = False
@@ -141,7 +140,7 @@ def evaluate_kernel(
 
     return Evaluated(
         name_of(kernel), how, machine.accesses, machine.reasons, present, tuple(sorted(machine.notes)),
-        machine.all_shared_bytes, machine.steps, contents, again, bool(run.shortened), kernel,
+        machine.all_shared_bytes, contents, again, bool(run.shortened), kernel,
     )  # fmt: skip
 
 
