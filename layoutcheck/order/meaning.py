@@ -33,6 +33,7 @@ from layoutcheck.sources.mlir import Operation, Value
 _SPACES = {SHARED: "smem", CLUSTER: "dsmem", GLOBAL: "gmem", GENERIC: "generic", TENSOR: "tmem"}
 
 
+IN_SHARED = ("smem", "dsmem", "generic")  # spaces of what reaches shared memory, or may
 READS = ("read", "matrix_read", "atomic", "bulk_store", "wgmma")  # of shared memory
 COPIES = ("cp_async", "bulk_load")
 WRITES = ("write", "matrix_write", "atomic", *COPIES)

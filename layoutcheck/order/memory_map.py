@@ -23,6 +23,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.canonical.footprint import UNIT, operand
 from layoutcheck.order.events import WatchedKernel, kernels
+from layoutcheck.order.meaning import IN_SHARED
 from layoutcheck.order.overlap import in_part
 from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import integer
@@ -32,7 +33,6 @@ from layoutcheck.sources.traced_module import TracedModule
 DYNAMIC = "dynamic"
 _WRITES = ("write", "matrix_write", "cp_async", "bulk_load", "atomic")
 _READS = ("read", "matrix_read", "bulk_store", "bulk_peer", "wgmma", "atomic")
-_SHARED = ("smem", "dsmem", "generic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _bytes(event: Event, watched: Watched, moved: dict[str, int]) -> tuple[int, 
     active = lanes_of(event, threads)
     if meaning.kind in ("matrix_read", "matrix_write"):
         active = active & (np.arange(threads) % 32 < meaning.count)
-    if meaning.space not in _SHARED or not active.any():
+    if meaning.space not in IN_SHARED or not active.any():
         return None
     row = row[active]
     if meaning.space == "generic" and spaces.space_of(0, row) not in ("smem", "dsmem"):

@@ -28,7 +28,7 @@ from layoutcheck.dsl.lowered.instructions import is_memory
 from layoutcheck.dsl.lowered.types import GENERIC, SHARED, parse_type
 from layoutcheck.dsl.lowered.views import Members, SharedViews
 from layoutcheck.order.events import WatchedKernel
-from layoutcheck.order.meaning import Meaning, space_of
+from layoutcheck.order.meaning import IN_SHARED, Meaning, space_of
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.watched import Event, Watched, lanes_of
 from layoutcheck.sources.mlir import Block, Operation, Value
@@ -38,7 +38,6 @@ KIND = "never-written"
 _READS = ("read", "matrix_read")
 _WRITES = ("write", "matrix_write", "atomic", "cp_async", "bulk_load", "bulk_peer", "st_async")
 _ADDS = re.compile(r"\b(?:f?add|f?sub|inc|dec|and|x?or|[fu]?min|[fu]?max)\b")  # of what is there
-_SHARED = ("smem", "dsmem", "generic")
 _MBARRIER_BYTES = 8  # PTX ISA, mbarrier: an opaque 64-bit object
 _MATRIX_ROW = 16
 
@@ -53,7 +52,7 @@ def never_written(
     reads = {
         op
         for op, m in kernel.meanings.items()
-        if all(one.kind in _READS and one.space in _SHARED for one in m.all)
+        if all(one.kind in _READS and one.space in IN_SHARED for one in m.all)
     }
     if not reads or unseen(kernel):
         return []
@@ -70,7 +69,7 @@ def never_written(
 def _adds(meaning: Meaning) -> bool:
     """Whether it is an atomic operation on shared memory that needs what is there."""
     adds = meaning.kind == "atomic" and _ADDS.search(str(meaning.facts.get("op", "")))
-    return bool(adds) and meaning.space in _SHARED
+    return bool(adds) and meaning.space in IN_SHARED
 
 
 def _writes(meaning: Meaning) -> bool:
@@ -82,7 +81,7 @@ def unseen(kernel: WatchedKernel) -> bool:
     if any(m.kind == "unknown" for m in kernel.meanings.values()):
         return True
     return any(
-        any(space_of(v) in _SHARED for v in op.operands if parse_type(v.type).kind == "pointer")
+        any(space_of(v) in IN_SHARED for v in op.operands if parse_type(v.type).kind == "pointer")
         for op in kernel.operation.walk()
         if op not in kernel.meanings and (is_memory(op) or op.name == "llvm.call")
         if op.name not in ("llvm.load", "llvm.store")  # of registers in memory
@@ -108,7 +107,7 @@ class _Written:
             for event in block.events:
                 meaning = event.meaning
                 width = self._width(event)
-                if not width or meaning.space not in _SHARED:
+                if not width or meaning.space not in IN_SHARED:
                     continue
                 self.met.add(meaning.op)
                 at = _offsets(event, block.launch.threads)
@@ -150,7 +149,7 @@ class _Written:
         for op, meaning in self.kernel.meanings.items():
             unsure = op in self.partial or op not in self.met
             for one in meaning.all if unsure else ():
-                if _writes(one) and one.space in _SHARED:
+                if _writes(one) and one.space in IN_SHARED:
                     low, high = self._place(op, one)
                     self.bytes_[low:high] = True
 

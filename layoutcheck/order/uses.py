@@ -31,7 +31,7 @@ from layoutcheck.machine.canonical.footprint import UNIT, operand
 from layoutcheck.order import check_module
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
-from layoutcheck.order.meaning import READS, WRITES
+from layoutcheck.order.meaning import IN_SHARED, READS, WRITES
 from layoutcheck.order.never_written import unseen
 from layoutcheck.order.other_blocks import LOOKED, SECONDS, Ways, last_cluster
 from layoutcheck.order.unread import unread
@@ -40,7 +40,6 @@ from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.shared_uses import LineUse, SharedReport, SharedUses, Unread
 from layoutcheck.sources.traced_module import TracedModule
 
-_SHARED = ("smem", "dsmem", "generic")
 _NOT_FOLLOWED = ("unknown", "st_async", "bulk_peer", "tc_mma", "tc_copy", "tmem_read", "tmem_write")
 WAVEFRONTS = "wavefronts of "  # so begins what is counted of them over a launch
 JOINED = f"joined {WAVEFRONTS}"  # of the instructions that LLVM makes of them, each once: as LC301
@@ -258,7 +257,7 @@ class _Uses:
 def _shared(event: Event, at: IntArray) -> bool:
     """Whether addresses of an access are of shared memory."""
     space = event.meaning.space
-    return (spaces.space_of(0, at) if space == "generic" and at.size else space) in _SHARED
+    return (spaces.space_of(0, at) if space == "generic" and at.size else space) in IN_SHARED
 
 
 def _operands(event: Event) -> IntArray:

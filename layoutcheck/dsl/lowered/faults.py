@@ -22,7 +22,7 @@ from layoutcheck.dsl.lowered.evaluate import evaluate_kernel
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.judged_blocks import object_of
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts, lowered_ops, memory_accesses
-from layoutcheck.dsl.lowered.races import contested, race, takes_turns
+from layoutcheck.dsl.lowered.races import SURE, contested, race, takes_turns
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.shared_access import addressing
 from layoutcheck.dsl.lowered.shared_bounds import leaving
@@ -34,7 +34,6 @@ from layoutcheck.rules.lc302_uncoalesced import scattered
 from layoutcheck.sources.evaluated import Evaluated, Inside
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
-SURE = ("static", "arguments")
 KNOWN = (*SURE, "uniform")
 _ODD = 4097
 _READS = ("ld", "load", "prefetch")

@@ -28,7 +28,7 @@ from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import LoweredFault
 
-_SURE = ("static", "arguments")
+SURE = ("static", "arguments")
 
 
 class Write(NamedTuple):
@@ -85,11 +85,11 @@ def _writes(op: LoweredOp, accesses: Sequence[Recorded]) -> Iterator[Write]:
     for access in accesses:
         if access.space != "smem" or op.kind_of(access.provenance) != "static":
             continue
-        if op.kind_of(access.guard) not in _SURE:
+        if op.kind_of(access.guard) not in SURE:
             continue
         rows = _row(access.address, access.space, op.threads)
         if access.op.startswith("cp.async"):
-            if access.second is not None and op.kind_of(access.second_provenance) in _SURE:
+            if access.second is not None and op.kind_of(access.second_provenance) in SURE:
                 source = _row(access.second, access.second_space, op.threads)
                 yield Write(access, rows, access.size, source, True)
         elif access.op == "st":

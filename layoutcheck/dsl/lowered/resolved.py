@@ -14,9 +14,10 @@ from layoutcheck.copies.plan import surplus
 from layoutcheck.copies.tiled import threads
 from layoutcheck.dsl.lowered import Kernel, Lowered
 from layoutcheck.dsl.lowered.evaluate import tag
-from layoutcheck.dsl.lowered.faults import KNOWN, SURE, Outside, addresses, with_faults, written
+from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, with_faults, written
 from layoutcheck.dsl.lowered.judged_blocks import spans
 from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp, access_parts, active, global_parts
+from layoutcheck.dsl.lowered.races import SURE
 from layoutcheck.dsl.lowered.record import BULK_COPY, Mask, Recorded
 from layoutcheck.dsl.lowered.removed import removed
 from layoutcheck.dsl.lowered.shared_access import addressing
