@@ -127,7 +127,8 @@ COLUMNS = '!cute.memref<f32, gmem, "(?,64):(64,1)">'  # what mark_compact_shape_
         ((32, 64), (1, 32), 0),  # transposed: the first mode of two
         ((64, 64), (64, 1), None),
         ((1, 64), (128, 1), None),  # one row has no stride
-        ((0, 64), (128, 1), None),
+        ((1, 64), (128, 2), 1),
+        ((0, 64), (128, 2), None),
         ((64, 32), (128, 1), None),  # another static extent: perhaps another argument
         ((64,), (1,), None),
     ],
