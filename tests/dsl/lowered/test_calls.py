@@ -522,6 +522,7 @@ def test_strides_that_a_compiled_kernel_drops_are_told_where_it_is_built(tmp_pat
     assert [line.partition("(")[0] for line in lines] == ["host", "packed = cute.compile"]
     assert [line[-3:] for line in lines] == [" 4)", " 5)"]
     assert [one.evidence["type"] for one in told] == ["(?,64):(64,1)", "(32,64):(64,1)"]
+    assert [one.places[0].thread for one in told] == [-1, -1]  # no thread of a kernel
     assert all(one.severity == "wrong" and "(1,0) lies at offset 128" in one.message for one in told)
 
 
