@@ -23,7 +23,7 @@ _TARGET = re.compile(
     r"(?i)(?:-arch[= ]|\bARCH=|ARCH(?:ITECTURES|_LIST)?[=:] ?[\"']?|code=|gpu-name[= ])(?:sm_|compute_)?(?P<major>[0-9]{1,2})\.?(?P<minor>[0-9])(?P<suffix>[af]?)\b"
 )
 _CAPABILITY = re.compile(
-    r"(?i)compute[ _]capability\W{0,3}(?P<major>[0-9]{1,2})\.(?P<minor>[0-9])\b|Architecture: [\w ]{0,20}\(sm_(?P<number>[0-9]{2,3})\w?\)|(?:found |on an? |GPU is |\()SM_?(?P<said>[0-9]{2,3})[af]?\b"
+    r"(?i)compute[ _]capability\W{0,3}(?P<major>[0-9]{1,2})\.(?P<minor>[0-9])\b|Architecture: [\w ]{0,20}\(sm_(?P<number>[0-9]{2,3})\w?\)|(?:found |on an? |GPU is |\()SM_?(?P<said>[0-9]{1,2}\.[0-9]|[0-9]{2,3})[af]?\b"
 )
 _DEVICE = re.compile(
     r"(?<=NVIDIA )[TLA][0-9]{1,2}\b|(?<=Tesla )[TLA][0-9]{1,2}\b|(?<= on )[TL]4\b|(?<= on a )[TL]4\b|\b(?:[KMPVATHBL][0-9]{2,3}0?S?|GB?[0-9]{2,3}|(?:RTX )?[2345]0[6-9]0(?:(?= ?Ti)|\b)|RTX PRO [0-9]{4}|Jetson \w+)\b"
@@ -31,7 +31,6 @@ _DEVICE = re.compile(
 _COMPARED = re.compile(
     r"(?i)\b(?:works?|passe?s?|fine|correct|right|ok) (?:\w+ ){0,3}?on (?:an? |the |our |my )?[\w ]{2,14}"
 )  # the GPU of which a text says that nothing fails there
-_ARCH = re.compile(r"(?i)\bsm_?([0-9]{2,3})")
 _FIRST_OF_A = 90  # whose targets have the suffix a
 _FIRST_OF_DSL = 80  # [CuTe DSL, supported architectures]
 _OLDER = {"P100": 60, "P40": 61, "P4": 61, "M60": 52, "M40": 52, "K80": 37, "K40": 35}  # before what CuTe runs on [developer.nvidia.com/cuda-gpus]  # fmt: skip
@@ -50,7 +49,7 @@ _ARCHES = re.compile(
     r"(?i)ARCH(?:ITECTURES?|S|_LIST)?[=:] ?[\"']?((?:[0-9]{1,2}\.?[0-9][;, ]){1,12}[0-9]{1,2}\.?[0-9])\b"
 )
 _GENERATION = re.compile(r"(?i)\b(?:turing|ampere|orin|ada|hopper|blackwell|thor|spark)\b")
-_ANY = re.compile(r"(?i)\bsm_?([0-9]{2,3})[af]?\b|\bcompute capability ([0-9]{1,2}\.[0-9])\b")
+_ANY = re.compile(r"(?i)\b(?:sm_?|compute capability )([0-9]{1,2}\.[0-9]|[0-9]{2,3})[af]?\b")
 _SIZE = re.compile(r"(?<![\w.])[0-9]{5,6}(?![\w.])")
 _LEAST_SHARED = 16 * 1024  # that any GPU of CUDA gives a block
 
@@ -82,11 +81,9 @@ def named(said: str) -> list[tuple[str, int]]:
     """Each GPU, generation or target that a text names, "A100 (sm_80)", with its compute capability as major * 10 + minor."""
     names = dict.fromkeys((*_DEVICE.findall(said), *_GENERATION.findall(said)))
     known = {name: target for name in names if (target := arch.called(name))}
-    told = [
-        (f"{name} (sm_{arch.parse_arch(one).number})", arch.parse_arch(one).number)
-        for name, one in known.items()
-    ]
-    plain = dict.fromkeys(int((one[1] or one[2]).replace(".", "")) for one in _ANY.finditer(said))
+    numbers = {name: arch.parse_arch(one).number for name, one in known.items()}
+    told = [(f"{name} (sm_{number})", number) for name, number in numbers.items()]
+    plain = dict.fromkeys(int(one[1].replace(".", "")) for one in _ANY.finditer(said))
     return [*told, *((f"sm_{number}", number) for number in plain)]
 
 
@@ -98,8 +95,8 @@ def sizes(said: str) -> tuple[str, ...]:
 
 def room(folded: str) -> int:
     """The bytes of shared memory that a block has on the GPU or architecture which the text names; 0 where it names none."""
-    (gpu, _), number = _gpu(folded), _ARCH.search(folded)
-    return arch.most_shared(gpu or (int(number[1]) if number else 0))
+    (gpu, _), target = _gpu(folded), _ANY.search(folded)
+    return arch.most_shared(gpu or (int(target[1].replace(".", "")) if target else 0))
 
 
 def beyond(folded: str) -> tuple[str, ...]:
@@ -120,7 +117,7 @@ def _gpu(folded: str) -> tuple[int, str]:
     found = _CAPABILITY.search(folded)
     if found:
         number = found["number"] or found["said"] or found["major"] + found["minor"]
-        return int(number), found[0].strip("( )")
+        return int(number.replace(".", "")), found[0].strip("( )")
     for name in _DEVICE.findall(folded):
         known = arch.called(name)
         if known or name in _OLDER:
@@ -131,12 +128,9 @@ def _gpu(folded: str) -> tuple[int, str]:
 def too_old(folded: str) -> tuple[str, ...]:
     """That the DSL does not compile for the GPU which the text names."""
     gpu, said = _gpu(folded)
-    old = 0 < gpu < _FIRST_OF_DSL
-    return (
-        (f"the GPU is sm_{gpu} ({said}): the DSL compiles for sm_80 and newer, take another back end",)
-        if old
-        else ()
-    )
+    if 0 < gpu < _FIRST_OF_DSL:
+        return (f"the GPU is sm_{gpu} ({said}): the DSL compiles for sm_80 and newer, take another back end",)
+    return ()
 
 
 def guarded(macro: str, folded: str) -> str:

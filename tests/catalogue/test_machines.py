@@ -43,3 +43,9 @@ def test_a_refused_launch_leads_with_its_extents(text: str, told: str) -> None:
     assert told in answer.cause or answer.title.startswith(told)
     assert not any(told in one for one in answer.facts)
     assert devices.refused(text.replace("invalid configuration", "a crash")) == ()
+
+
+@pytest.mark.parametrize(("text", "gpu"), [("on GB10 (SM12.1)", 121), ("on SM8.6", 86), ("(sm_75)", 75)])
+def test_a_target_is_written_with_a_dot_as_well(text: str, gpu: int) -> None:
+    assert [number for _, number in devices.named(text)][-1] == gpu
+    assert bool(devices.too_old(f"the kernel fails {text}")) == (gpu < 80)
