@@ -46,7 +46,7 @@ _EVERYDAY = frozenset(words_of(
     "argument launch thread when k m n 4 8 first all if one same how why second more output local device "
     "element number load large small copy use wrong result test compile 16 32 64 128 sm each what stage "
     "expect must different cutlass cute gemm layout conv stride store matmul attention fix add after norm "
-    "synchronize performance faster slower version constexpr int warp per some CuTe|DSL CuTeDSL cutlass.cute cute.jit cute.kernel"
+    "synchronize performance faster slower version constexpr int warp per some CuTe|DSL CuTeDSL cutlass-dsl cutlass.cute cute.jit cute.kernel"
 ))  # fmt: skip  # which say nothing of what a text is about
 # How much a word of a law says: the fewer laws have it, the more.
 _RARE = {
@@ -153,14 +153,16 @@ def beside(text: str, entry: Known) -> Told:
 def fits(text: str, symptom: str, fewest: int = 0, subject: str = "") -> list[Fit]:
     """The laws that a text with this symptom may be about, of each as many words as `fewest`; the likeliest first.
 
-    One that is about what the sentences that ask name, the `subject`, is likelier.
+    One that is about what the sentences that ask name, the `subject`, is likelier; one of which they have no word has `PLAIN` words.
     """
     words, chief = normal(_DENIED.sub(" ", _FILES.sub(" ", text[:_LONGEST]))), normal(subject)
     may_be = (
         law for law in LAWS if symptom in (*law.fails, _NONE) or (symptom == _REFUSED and _NONE in law.fails)
     )
-    found = (fit for law in may_be if (fit := _fit(law, words)) and fit.words >= fewest)
-    asked = {one: _ASKED if any(word in chief for word in one.law.nouns) else 1 for one in found}
+    found = [fit for law in may_be if (fit := _fit(law, words)) and fit.words >= fewest]
+    if subject:
+        found = [one for one in found if one.words >= PLAIN or _has(chief, one.law.nouns + one.law.details)]
+    asked = {one: _ASKED if _has(chief, one.law.nouns) else 1 for one in found}
     every = sorted(asked, key=lambda one: -one.weight * asked[one])[:MOST]
     return [one for one in every if one.weight >= _SHARE * max(other.weight for other in every)]
 
@@ -182,22 +184,26 @@ def is_clear(found: list[Fit]) -> bool:
 def _fit(law: Law, words: str) -> Fit | None:
     """How a law fits the words of a text: one that it is about, and a detail, another that no other law is about, or more.
 
-    What stands at one place counts once: "swizzle", however many of the law's words begin it.
+    A program's name alone is no subject: two details say more. What stands at one place counts once: "swizzle", however many of the law's words begin it.
     """
     nouns, details = (_places(of, words) for of in (law.nouns, law.details))
     each = {**details, **nouns}
+    told = sum(map(bool, each.values()))
     own = any(word in words for word in law.nouns if _NOUNS[word] == 1 and word in _RARE)
     evident = len(each) > _FEWEST or (len(each) == _FEWEST and (own or details.keys() - nouns.keys()))
-    named = any(word in words for word in law.nouns)
-    return Fit(law, sum(each.values()), len(each)) if named and evident and any(each.values()) else None
+    named = _has(words, law.nouns) and (any(nouns.values()) or told >= _FEWEST or len(words) < _SENTENCE)
+    return Fit(law, sum(each.values()), len(each)) if named and evident and told else None
+
+
+def _has(words: str, of: tuple[str, ...]) -> bool:
+    return any(one in words for one in of)
 
 
 def _places(of: tuple[str, ...], words: str) -> dict[int, float]:
     """At which words of a text these stand, each with what it says; everyday words count in a single sentence alone."""
     counts = of if len(words) < _SENTENCE else (one for one in of if one in _RARE)
-    return dict(
-        sorted((words.count(" ", 0, words.find(one)), _RARE.get(one, 0.0)) for one in counts if one in words)
-    )
+    told = {one.replace(" ", ""): one for one in counts if one in words}  # "cudaStream" is "cuda stream"
+    return dict(sorted((words.count(" ", 0, words.find(one)), _RARE.get(one, 0.0)) for one in told.values()))
 
 
 _KEYS: dict[str, list[Law]] = {}

@@ -208,10 +208,31 @@ def test_what_is_no_source(source: str) -> None:
         ("CUTLASS 1.58x slower than cuBLAS, my gemm kernel", "CUTLASS 1.5"),
         ("How is a cute.TensorSSA of my @cute.kernel indexed by a dynamic index?", "gather4"),
         ("CPU overhead regression with TVM-FFI: my CuTe DSL function is slow to call", "wavefronts"),
+        ("Can I create a TMA atom on the device side, from a descriptor?", "one swizzle"),
     ],
 )  # fmt: skip
 def test_what_a_loose_word_does_not_call_for(text: str, never: str) -> None:
     assert never not in told(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("CuTe DSL, nvidia-cutlass-dsl[cu13]==4.5.0, windows", "The wheels"),  # a program and two details
+        ("CuTe DSL, nvidia-cutlass-dsl[cu13]==4.5.0", ""),
+        ("a cudaStream_t, and the flag is zero", "A kernel on another stream"),
+        ("cudaStream_t stream", ""),  # one name, together and apart
+    ],
+)
+def test_a_law_is_told_by_its_subject_and_another_word(text: str, says: str) -> None:
+    found = [one.law.says for one in laws.fits(f"{text}. {'It is so. ' * 40}", "ask")]
+    assert any(one.startswith(says) for one in found) if says else not found
+
+
+def test_a_law_that_is_not_asked_for_has_three_words() -> None:
+    text = f"a cudaStream_t, and the flag is zero. {'It is so. ' * 40}"
+    assert laws.fits(text, "ask") and laws.fits(text, "ask", subject="Which CUDA stream?")
+    assert not laws.fits(text, "ask", subject="Which swizzle?")
 
 
 def test_what_fails_in_some_runs_is_a_race_first() -> None:
