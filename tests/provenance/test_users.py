@@ -22,12 +22,12 @@ K_LEFT = {
 }  # fmt: skip
 # kernel, architecture, variants, what is told of each
 FEW = (
-    ("warps", "sm_80", "6 18 20 24 29", (("LC612",), (), (SHORT,), (SHORT,), ("LC603",))),
+    ("warps", "sm_80", "6 16 18 20 29", (("LC612",), (SHORT,), (), (SHORT,), ("LC603",))),
     pytest.param(
         "warps",
         "sm_80",
-        "16 22 23 25 26 28 30",
-        ((SHORT,), (), (), (SHORT,), (), (), ()),
+        "22 23 24 25 26 28 30",
+        ((), (), (SHORT,), (SHORT,), (), (), ()),
         marks=pytest.mark.sweep,
     ),
     ("groups", "sm_90a", "0 4 8", ((), ("LC612",), ("LC604",))),
