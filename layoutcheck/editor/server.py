@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import socket
 import sys
 import threading
 import uuid
@@ -220,6 +222,14 @@ def serve(watched: str | None) -> None:
         made(watched).start_io(stdout=out)
 
 
+def _heed_signals() -> None:
+    """Have a signal wake the event loop, also one that comes as the loop begins to wait."""
+    woken, waking = socket.socketpair()
+    waking.setblocking(False)
+    asyncio.get_running_loop().add_reader(woken, lambda: woken.recv(1))
+    signal.set_wakeup_fd(waking.detach())
+
+
 def made(watched: str | None) -> Server:
     """A server with its features."""
     server = Server(watched)
@@ -241,6 +251,10 @@ def made(watched: str | None) -> Server:
 
 def _follow(server: Server) -> None:
     """Read and trace files as they are opened, changed and saved."""
+
+    @server.feature(lsp.INITIALIZE)
+    def initialize(_: Any) -> None:
+        _heed_signals()
 
     @server.feature(lsp.INITIALIZED)
     def initialized(_: Any) -> None:
