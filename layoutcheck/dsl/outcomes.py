@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
@@ -44,8 +45,7 @@ class Outcomes:
         self.raised = False
         self.left = False  # whether `os._exit` ended the script while it built a kernel
         self.skipped: dict[str, str] = {}  # tests, and why they were
-        self.tests: dict[tuple[str, Frame | None, str], list[str]] = {}  # that failed, by what they say
-        self._stacks: dict[Frame | None, tuple[Frame, ...]] = {}  # of the first that failed there
+        self.tests: dict[TraceFailure, list[str]] = {}  # that failed, by what they say
         self._failures: list[tuple[int, TraceFailure]] = []
         self._aside: list[TraceFailure] = []  # what threads and other processes raised
         self._notes: dict[str, None] = {}
@@ -146,8 +146,8 @@ class Outcomes:
             kind = "test"
         words = _PLACED.sub("", _first_line(plain(event["message"])))
         said = f"{event['type']}: {cut(words, _MOST)}"
-        self._stacks.setdefault(frame, _stack(event))
-        self.tests.setdefault((kind, None if kind in _NOTED else frame, said), []).append(event["test"])
+        failure = TraceFailure(kind, said, None if kind in _NOTED else frame, _stack(event))
+        self.tests.setdefault(failure, []).append(event["test"])
 
     def exception(self, event: dict[str, Any]) -> None:
         """An exception that ended the script, or a thread or process of its own."""
@@ -183,10 +183,10 @@ class Outcomes:
     def failures(self, in_tests: bool, any_kernel: bool) -> Iterator[TraceFailure]:
         """All of them, in order; `in_tests` if a test that fails may tell of what it starts."""
         yield from (one for _, one in sorted(self._failures, key=itemgetter(0)))
-        for (kind, where, message), tests in self.tests.items():
-            if kind not in _NOTED:
+        for failure, tests in self.tests.items():
+            if failure.kind not in _NOTED:
                 more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
-                yield TraceFailure(kind, f"{tests[0]}{more}: {message}", where, self._stacks[where])
+                yield replace(failure, message=f"{tests[0]}{more}: {failure.message}")
         if not self.raised and not (in_tests and self.tests):
             yield from self._aside
         yield from self._caught(tried=False)
@@ -201,10 +201,11 @@ class Outcomes:
         """What is no failure, and to be known."""
         yield from self._notes
         for kind, became in _NOTED.items():
-            alike = {key: tests for key, tests in self.tests.items() if key[0] == kind}
+            alike = {failure: tests for failure, tests in self.tests.items() if failure.kind == kind}
             if alike:
-                (_, _, message), (test, *_) = next(iter(alike.items()))
-                yield f"{many(sum(map(len, alike.values())), 'test')} {became}, such as {test}: {message}"
+                failure, (test, *_) = next(iter(alike.items()))
+                number = many(sum(map(len, alike.values())), "test")
+                yield f"{number} {became}, such as {test}: {failure.message}"
         if tried := self._caught(tried=True):
             said, where = tried[0].message.removeprefix(_CAUGHT), tried[0].where
             at = f" at {where}" if where else ""

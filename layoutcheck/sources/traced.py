@@ -21,7 +21,6 @@ TOO_MANY = "no tensor may have"  # so begin conditions on extents that have noth
 SMALLER = "no other tensor may have larger dynamic extents than its own"
 KEPT = "in the program's own calls it stays inside"
 HOST = -1  # for the thread of a place
-HOST = -1  # for the thread of a place
 _MOST_LINES = 3  # of those in one sentence
 VERIFIER_PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")  # of its messages
 

@@ -62,6 +62,18 @@ def test_so_does_one_that_a_test_raises() -> None:
     ]
 
 
+def test_failures_at_one_line_have_the_callers_of_their_own() -> None:
+    collector = Collector()
+    event = {**raised("no such tile"), "kind": "test", "test": "test_one", "compiling": False}
+    caller = {**event["stack"][0], "line": 9}
+    collector.take([event, {**event, "test": "test_two", "message": "no such atom", "stack": [caller]}])
+    found = [
+        (one.message.partition(":")[0], [each.line for each in one.stack])
+        for one in collector.trace().failures
+    ]
+    assert found == [("test_one", [7]), ("test_two", [9])]
+
+
 def test_another_exception_stands_where_it_was_raised() -> None:
     collector = Collector()
     collector.take([raised("no such thing")])
