@@ -58,7 +58,10 @@ def located(trace: Trace, there: str = "", project: str = "") -> Trace:
         copies=tuple(
             replace(one, where=frame(one.where), stack=tuple(map(frame, one.stack))) for one in trace.copies
         ),
-        failures=tuple(replace(one, where=frame(one.where)) if one.where else one for one in trace.failures),
+        failures=tuple(
+            replace(one, where=one.where and frame(one.where), stack=tuple(map(frame, one.stack)))
+            for one in trace.failures
+        ),
         orders=tuple(map(uses, told(trace.orders))),
         elements=tuple(
             replace(one, inside=tuple((path(file), line, move) for file, line, move in one.inside))

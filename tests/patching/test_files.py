@@ -29,6 +29,7 @@ from layoutcheck.sources.traced import (
     OrderReport,
     Trace,
     TracedCopy,
+    TraceFailure,
 )
 from tests.patching.broken import HEAD
 
@@ -236,7 +237,9 @@ def test_all_places_of_a_trace_are_those_of_the_project(tmp_path: Path) -> None:
         where = Frame(str(there / file), 1)
         return KernelFinding("LC601", "wrong", "", "", (KernelPlace("reads", where, (where,)),))
 
+    failing = Frame(str(there / "k.py"), 1)
     trace = Trace(
+        failures=(TraceFailure("test", "", None, (failing,)), TraceFailure("test", "", failing)),
         orders=(OrderReport("k", "", (told("k.py"),)),),
         elements=(ElementReport("k", "", (told("link.py"),)),),
         operands=(OperandReport("k", "", (told("none.py"),)),),
@@ -246,7 +249,9 @@ def test_all_places_of_a_trace_are_those_of_the_project(tmp_path: Path) -> None:
         {frame for place in one.findings[0].places for frame in (place.where, *place.stack)}
         for one in (*made.orders, *made.elements, *made.operands)
     ]
-    assert order == element == {Frame(str(project / "k.py"), 1)}
+    [unplaced, placed] = made.failures
+    assert order == element == {placed.where, *unplaced.stack} == {Frame(str(project / "k.py"), 1)}
+    assert (unplaced.where, placed.stack) == (None, ())
     assert operand == {Frame(str(project / "none.py"), 1)}
     assert located(trace).elements[0].findings[0].places[0].where.file == str(there / "k.py")
 
