@@ -134,3 +134,8 @@ def argument_types(traced: str) -> dict[str, list[str]]:
         except InputError:
             continue
     return found
+
+
+def host_types(traced: str) -> list[list[str]]:
+    """Those of its host functions: a kernel's line has its name as a symbol in a GPU module."""
+    return [kinds for name, kinds in argument_types(traced).items() if f"::@{name}" not in traced]

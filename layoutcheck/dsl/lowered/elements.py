@@ -16,7 +16,7 @@ from typing import NamedTuple
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_tree
-from layoutcheck.dsl.lowered import Kernel, Lowered, argument_types
+from layoutcheck.dsl.lowered import Kernel, Lowered, host_types
 from layoutcheck.dsl.lowered.calls import strayed
 from layoutcheck.dsl.lowered.evaluate import tag as tag_of
 from layoutcheck.dsl.lowered.faults import KNOWN, Beside, Outside, addresses, with_faults, written
@@ -172,8 +172,7 @@ class _Elements:
 
 def dropped(module: TracedModule) -> Iterator[KernelFinding]:
     """Of each tensor that a call gives with other strides than its type has for good."""
-    every = argument_types(module.text).items()
-    hosts = [kinds for name, kinds in every if f"::@{name}" not in module.text]
+    hosts = host_types(module.text)
     for given, taken, mode in dict.fromkeys(strayed(module.calls, hosts[0]) if len(hosts) == 1 else ()):
         element = ",".join(str(int(i == mode)) for i in range(len(given)))
         step, other = flatten(given.stride)[mode], flatten(taken.stride)[mode]

@@ -21,7 +21,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
-from layoutcheck.dsl.lowered import SURPRISES, Kernel, Lowered, argument_types, of_answer, passes
+from layoutcheck.dsl.lowered import SURPRISES, Kernel, Lowered, argument_types, host_types, of_answer, passes
 from layoutcheck.dsl.lowered.arguments import roomier
 from layoutcheck.dsl.lowered.calls import Call, numbers_of
 from layoutcheck.dsl.lowered.capacity import too_large
@@ -183,10 +183,9 @@ class Lowering:
     def _apart(self, text: str) -> dict[str, Grid]:
         """The grid of each kernel of a module with room between the modes of its tensors; none if unknown."""
         bare = without_locations(text)
-        types = argument_types(bare)
-        hosts = [kinds for name, kinds in types.items() if f"::@{name}" not in bare]
+        types, hosts = argument_types(bare).values(), host_types(bare)
         # A kernel's own may be cut by the host: their strides do not tell which modes are one.
-        every = [roomier(itertools.chain(*some)) for some in (types.values(), hosts)]
+        every = [roomier(itertools.chain(*some)) for some in (types, hosts)]
         if not every[0] or self.problem:
             return {}
         with self._lock:
