@@ -51,6 +51,8 @@ _ACCESS = re.compile(
     r'|"llvm\.inline_asm"\(.*asm_string = "[^"]*(?:ld|st|red|atom|cp|multimem)\.',
     re.MULTILINE,
 )
+_OPERATION = re.compile(r'^\s*(?:%[\w:]+ = )?"([\w.]+)"\(')
+_WITHOUT_STRIDES = ("cute.get_iter", "cute.get_layout", "cute.get_shape", "cute.size", "cuda.", "func.func")
 _MBARRIER = "nvvm.mbarrier."
 _VERBS = {"src": "reads", "dst": "writes"}
 
@@ -173,7 +175,9 @@ class _Elements:
 def dropped(module: TracedModule) -> Iterator[KernelFinding]:
     """Of each tensor that a call gives with other strides than its type has for good."""
     hosts = host_types(module.text)
-    for given, taken, mode in dict.fromkeys(strayed(module.calls, hosts[0]) if len(hosts) == 1 else ()):
+    found = list(dict.fromkeys(strayed(module.calls, hosts[0]) if len(hosts) == 1 else ()))
+    text = module.text if found else ""
+    for given, taken, mode in (one for one in found if _strides_used(text, one[1])):
         element = ",".join(str(int(i == mode)) for i in range(len(given)))
         step, other = flatten(given.stride)[mode], flatten(taken.stride)[mode]
         message = (
@@ -186,6 +190,13 @@ def dropped(module: TracedModule) -> Iterator[KernelFinding]:
         evidence = {"given": str(given), "type": str(taken), "kernel": module.kernel, "arch": module.arch}
         place = KernelPlace("has the kernel built", module.caller, thread=HOST)
         yield KernelFinding("LC264", "wrong", title, message, (place,), evidence)
+
+
+def _strides_used(text: str, layout: Layout) -> bool:
+    """Whether a module takes more of a tensor of this layout, or of the layout, than pointer and extents."""
+    lines = (line for line in text.splitlines() if f'"{layout}">' in line)
+    names = [op[1] for line in lines if (op := _OPERATION.match(line))]
+    return not names or any(not name.startswith(_WITHOUT_STRIDES) for name in names)
 
 
 def beyond_registers(access: Beyond) -> Finding:

@@ -507,6 +507,17 @@ host(columns().mark_compact_shape_dynamic(mode=1), 1)
 host(columns(), 2)
 host(from_dlpack(numpy.zeros((32, 64), "float32")).mark_compact_shape_dynamic(mode=0), 3)
 host(columns().mark_compact_shape_dynamic(mode=0), 4)
+@cute.kernel
+def own(x: cute.Tensor, pitch: cutlass.Int32):
+    row, column = cute.arch.block_idx()[0], cute.arch.thread_idx()[0]
+    rows = cute.make_tensor(x.iterator, cute.make_layout((x.shape[0], 64), stride=(pitch, 1)))
+    rows[row, column] = rows[row, column] * 2
+
+@cute.jit
+def pitched(x: cute.Tensor, pitch: cutlass.Int32):
+    own(x, pitch).launch(grid=(cute.size(x, mode=[0]), 1, 1), block=(64, 1, 1))
+
+pitched(columns().mark_compact_shape_dynamic(mode=0), 128)
 packed = cute.compile(host, from_dlpack(numpy.zeros((32, 64), "float32")), 5)
 packed(columns())
 """
