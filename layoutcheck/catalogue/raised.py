@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from layoutcheck.catalogue.installed import callers, constant, files, parameter, parsed, short
 from layoutcheck.catalogue.literals import loose, plain
+from layoutcheck.catalogue.lookup import Lookup
 from layoutcheck.catalogue.raising import EXPECTS, Statement, of_file, walk
 
 _SAID = re.compile(r"(?:Error|Exception|\berror): (?:Error: )?(?=\S)")
@@ -135,40 +136,20 @@ def _with(message: str, length: int) -> list[Raised]:
     words = plain(message).split()[:40]
     length = min(length, len(words))
     runs = {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
-    counts = Counter(chain.from_iterable(map(_holders, runs)))
-    texts = {one.path: one.text for one in _speaking()}
-    best = sorted(((count, path) for path, count in counts.items()), reverse=True)[:_MOST_FILES]
-    fitting = [found for _, path in best for found in statements(path, texts[path], message)]
+    speaking, lookup = _speaking()
+    counts = Counter(chain.from_iterable(map(lookup.holding, runs)))
+    best = sorted(((count, speaking[i]) for i, count in counts.items()), reverse=True)[:_MOST_FILES]
+    fitting = [found for _, (path, text) in best for found in statements(path, text, message)]
     most = max((weight for weight, _ in fitting), default=0)
     return [raised for weight, raised in fitting if weight == most]
 
 
-@lru_cache(maxsize=1 << 14)
-def _holders(run: tuple[str, ...]) -> tuple[str, ...]:
-    """The files whose lines with a quote hold these words in a row, of which the first and the last may be parts of theirs."""
-    within = [one for one in _speaking() if one.words.issuperset(run[1:-1])]
-    window = " ".join(run)
-    return tuple(one.path for one in within if window in one.quoted)
-
-
-class _Speaking(NamedTuple):
-    """A file that raises: its lines with a quote, a fifth of the text, have all the messages."""
-
-    path: str
-    text: str
-    quoted: str
-    words: frozenset[str]
-
-
 @lru_cache(maxsize=1)
-def _speaking() -> tuple[_Speaking, ...]:
-    found = []
-    for path, text in files():
-        if "raise " in text or "assert " in text:
-            lines = (line for line in text.split("\n") if '"' in line or "'" in line)
-            quoted = plain("\n".join(lines))
-            found.append(_Speaking(path, text, quoted, frozenset(quoted.split())))
-    return tuple(found)
+def _speaking() -> tuple[tuple[tuple[str, str], ...], Lookup]:
+    """(path, text) of the files that raise, and their lines with a quote: a fifth of the text has all the messages."""
+    found = tuple((path, text) for path, text in files() if "raise " in text or "assert " in text)
+    quoted = ("\n".join(line for line in text.split("\n") if '"' in line or "'" in line) for _, text in found)
+    return found, Lookup(tuple(map(plain, quoted)))
 
 
 def statements(
