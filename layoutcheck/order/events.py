@@ -24,7 +24,6 @@ from layoutcheck.copies.cluster import MOST_BLOCKS
 from layoutcheck.dsl.lowered.arguments import Extent
 from layoutcheck.dsl.lowered.evaluate import (
     KERNELS,
-    Hosts,
     Launched,
     enter,
     launch_of,
@@ -34,6 +33,7 @@ from layoutcheck.dsl.lowered.evaluate import (
     tag,
 )
 from layoutcheck.dsl.lowered.flow import Flow, Maker, Turns
+from layoutcheck.dsl.lowered.hosts import hosts_of
 from layoutcheck.dsl.lowered.loops import ends_alike
 from layoutcheck.dsl.lowered.machine import Launch, Step
 from layoutcheck.dsl.lowered.needed import condition
@@ -197,7 +197,7 @@ class Program:
 def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[WatchedKernel]:
     """The kernels of a lowered module. Raises InputError where the text is no module."""
     module = parse_once(lowered)
-    hosts = Hosts(module, types or {})
+    hosts = hosts_of(module, types or {})
     launches = hosts.launches
     usual = launches(None, None)
     found = list[WatchedKernel]()

@@ -21,8 +21,9 @@ from functools import lru_cache
 from typing import Any
 
 from layoutcheck.brackets import closing, split
-from layoutcheck.dsl.lowered.evaluate import Evaluated, evaluate
+from layoutcheck.dsl.lowered.evaluate import KERNELS, Evaluated, evaluate_kernel, name_of, parse_once
 from layoutcheck.dsl.lowered.grid import Grid
+from layoutcheck.dsl.lowered.hosts import hosts_of
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.session import Session
@@ -96,7 +97,13 @@ def read(lowered: str, traced: str = "", refused: tuple[str, ...] = ()) -> Lower
     """
     try:
         types = argument_types(traced)
-        evaluated = evaluate(lowered, types)
+        module = parse_once(lowered)
+        launches = hosts_of(module, types).launches()
+        evaluated = [
+            evaluate_kernel(op, launches.get(name_of(op)), types.get(name_of(op), []))
+            for op in module.walk()
+            if op.name in KERNELS and op.regions and op.regions[0].blocks
+        ]
     except (InputError, *SURPRISES) as error:
         return Lowered(problem=unreadable(error), refused=refused)
     kernels = tuple(

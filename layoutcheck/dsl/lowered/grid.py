@@ -43,8 +43,9 @@ from layoutcheck.dsl.lowered.blocks import (
     sum_ends,
 )
 from layoutcheck.dsl.lowered.corners import Digits, decided_by_corners, digits
-from layoutcheck.dsl.lowered.evaluate import Hosts, Launched, launch_of, name_of, prepare, run_kernel, tag
+from layoutcheck.dsl.lowered.evaluate import Launched, launch_of, name_of, prepare, run_kernel, tag
 from layoutcheck.dsl.lowered.flow import Flow, Turns
+from layoutcheck.dsl.lowered.hosts import hosts_of
 from layoutcheck.dsl.lowered.instructions import is_access, numbers_and_data
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.machine import Launch, Machine
@@ -153,13 +154,9 @@ class Grid:
         if (extent, integer) not in self._launches:
             launches: dict[str, Launched] = {}
             with suppress(TooLarge):  # no problem has this size
-                launches = self._hosts.launches(extent, integer)
+                launches = hosts_of(self.kernel.outer(), self.types).launches(extent, integer)
             self._launches[extent, integer] = launches.get(name_of(self.kernel))
         return self._launches[extent, integer]
-
-    @cached_property
-    def _hosts(self) -> Hosts:
-        return Hosts(self.kernel.outer(), self.types)
 
     def blocks(
         self, tags: Collection[str], extent: Extent = None, integer: int | None = None
