@@ -101,7 +101,7 @@ class Calls:
         try:
             self._tell(arguments, named)
         finally:
-            launched(_values((*arguments, *named.values())), self.writes)
+            launched(values_of((*arguments, *named.values())), self.writes)
 
     def _tell(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
         if self.number is None or len(self.seen) >= MOST:
@@ -157,20 +157,20 @@ class Compiled:
         self._was.clear()
 
 
-def _values(values: Iterable[Any]) -> Iterator[Any]:
+def values_of(values: Iterable[Any]) -> Iterator[Any]:
     """What arguments hold, one after the other."""
     for value in values:
         if isinstance(value, (tuple, list)):
-            yield from _values(value)
+            yield from values_of(value)
         elif is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "stride"):
-            yield from _values([getattr(value, one.name) for one in fields(value)])
+            yield from values_of([getattr(value, one.name) for one in fields(value)])
         else:
             yield value
 
 
 def _leaves(values: Iterable[Any]) -> Iterator[Given]:
     """Raises TypeError or ValueError for a tensor without numbers."""
-    for value in _values(values):
+    for value in values_of(values):
         if isinstance(value, (bool, Enum)) or value is None:
             continue
         if _INTEGER.fullmatch(type(value).__name__):

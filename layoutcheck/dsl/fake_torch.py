@@ -23,9 +23,13 @@ from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
 from layoutcheck.dsl.torch_work import Work
 from layoutcheck.dsl.true_integers import addressed
+from layoutcheck.dsl.true_integers import made as made_of
 
 ALIGN_BYTES = 256  # what CUDA's allocator gives, and scripts promise
 _HOST_ALIGN_BYTES = 64  # what torch's allocator for the CPU gives: other memory is the program's own
+_DEVICE = (
+    "_layoutcheck_device"  # of a storage: whether it is the device's; False if it may be the host's, too
+)
 _DEVICE_KEYS = ("CPU", "CUDA", "CompositeExplicitAutograd")  # what an operator does, and not how it differs
 _REGISTERING = ("torch.library", "torch._library.custom_ops", "functools")
 
@@ -41,7 +45,11 @@ def pretend(torch: Any, capability: tuple[int, int], sms: int) -> None:
 
     def __dlpack__(self: Any, *_args: Any, **_named: Any) -> Any:  # noqa: N807
         with torch._C.DisableTorchFunction():
-            return on_device(dlpack(self.detach()))
+            inside = 0
+            with contextlib.suppress(RuntimeError):  # no storage
+                if getattr(self.untyped_storage(), _DEVICE, False):
+                    inside = self.storage_offset() * self.element_size()
+            return on_device(dlpack(self.detach()), inside)
 
     torch.Tensor.__dlpack__ = __dlpack__
     torch.Tensor.__dlpack_device__ = lambda _self: (2, 0)
@@ -82,9 +90,10 @@ def no_shortcuts(tensor: type) -> None:
             delattr(tensor, name)
 
 
-def on_device(capsule: Any) -> Any:
-    """A DLPack capsule whose tensor lies on CUDA device 0, at an aligned address that nobody may read.
+def on_device(capsule: Any, inside: int = 0) -> Any:
+    """A DLPack capsule whose tensor lies on CUDA device 0, at an address that nobody may read.
 
+    It is `inside` bytes behind the beginning of its allocation, which is aligned.
     `DLTensor` begins: void* data; DLDevice {int32 device_type (2 = CUDA), int32 device_id}; ... (DLPack 0.8;
     https://dmlc.github.io/dlpack/latest/c_api.html). A versioned tensor has a header of 32 bytes before it.
     """
@@ -95,7 +104,7 @@ def on_device(capsule: Any) -> Any:
     found = name(capsule)
     address = pointer(capsule, found) + (32 if found == b"dltensor_versioned" else 0)
     data = ctypes.c_void_p.from_address(address)
-    data.value = _up(data.value or 0)
+    data.value = _up((data.value or 0) - inside) + inside
     ctypes.c_int32.from_address(address + 8).value = 2
     ctypes.c_int32.from_address(address + 12).value = 0
     return capsule
@@ -201,10 +210,42 @@ def _place(torch: Any, value: Any) -> Any:
     return value
 
 
+class _Memory:
+    """Whose memory a tensor has: the device's, as far as that is known."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch, self.begins = torch, torch.Tensor.data_ptr
+
+    def brought(self, made: Any) -> Any:
+        """A copy to the device is an allocation of its own; so is one of a part of the host's memory."""
+        with contextlib.suppress(Exception), self.torch._C.DisableTorchFunction():  # it may have no memory
+            inside = made.storage_offset() * made.element_size()
+            there = getattr(made.untyped_storage(), _DEVICE, None)
+            if (self.begins(made) - inside) % _HOST_ALIGN_BYTES or (inside and not there):
+                given, made, there = made, made.clone(), None
+                made_of("clone", (given,), made)
+            if there is None:
+                setattr(made.untyped_storage(), _DEVICE, True)
+        return made
+
+    def derived(self, name: str, given: Any, made: Any) -> None:
+        """What is made of the device's memory is there, too.
+
+        A copy on the host is the same tensor here: nobody knows whose it is.
+        """
+        with contextlib.suppress(Exception), self.torch._C.DisableTorchFunction():
+            tensors = [one for one in given if isinstance(one, self.torch.Tensor)]
+            if any(getattr(one.untyped_storage(), _DEVICE, False) for one in tensors):
+                host = name == "cpu" or (name == "to" and "cpu" in map(str, given))
+                for one in made if isinstance(made, (tuple, list)) else (made,):
+                    if host or all(one is not other for other in tensors):
+                        setattr(one.untyped_storage(), _DEVICE, not host)
+
+
 def _mode(torch: Any) -> None:
     from torch.overrides import TorchFunctionMode
 
-    place, work, begins = functools.partial(_place, torch), Work(torch), torch.Tensor.data_ptr
+    place, work, memory = functools.partial(_place, torch), Work(torch), _Memory(torch)
     is_cuda, device_of = torch.Tensor.is_cuda.__get__, torch.Tensor.device.__get__
     device = torch.device("cuda", 0)
 
@@ -216,14 +257,7 @@ def _mode(torch: Any) -> None:
             return device
         if name == "get_device" and args[0].device.type == "cpu":
             return 0
-        return brought(args[0]) if name == "cuda" else args[0] if name == "pin_memory" else None
-
-    def brought(made: Any) -> Any:
-        """A copy to the device is a new allocation; only of memory that is none yet is one made."""
-        with contextlib.suppress(Exception), torch._C.DisableTorchFunction():  # no tensor, or none in memory
-            if (begins(made) - made.storage_offset() * made.element_size()) % _HOST_ALIGN_BYTES:
-                return made.clone()
-        return made
+        return memory.brought(args[0]) if name == "cuda" else args[0] if name == "pin_memory" else None
 
     class Pretended(TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -241,7 +275,10 @@ def _mode(torch: Any) -> None:
             args, placed = tuple(map(place, given)), {key: place(value) for key, value in named.items()}
             made = work.do(func, name, args, placed)
             moved = [*map(id, args), *map(id, placed.values())] != [*map(id, given), *map(id, named.values())]
-            return brought(made) if moved else made
+            if moved:
+                return memory.brought(made)
+            memory.derived(name, (*args, *placed.values()), made)
+            return made
 
     Pretended().__enter__()
     _threads(Pretended)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from layoutcheck.dsl.built import COPIES, locations_of, plain, refusals_of, sites_of
-from layoutcheck.dsl.called import Called, Calls, Compiled, benchmarks
+from layoutcheck.dsl.called import Called, Calls, Compiled, benchmarks, values_of
 from layoutcheck.dsl.imports import uncollected, when_imported
 from layoutcheck.dsl.loaded import Loaded, watch_loads
 from layoutcheck.dsl.tagged import TAGGED
@@ -118,7 +118,10 @@ class NotLaunched:
         self._told = told
 
     def __call__(self, *args: Any, **named: Any) -> None:
-        """Nothing, but counted, and what is given is told."""
+        """Nothing, but counted, and what is given is told. Raises what the DSL does of tensors' alignment."""
+        for value in values_of((*args, *named.values())):
+            if hasattr(value, "_dltensor_wrapper"):
+                value.__c_pointers__()
         NotLaunched.calls += 1
         if self._told is not None:
             self._told.take(args, named)

@@ -32,6 +32,7 @@ _NOT_OF_RESULTS = (  # that a kernel would have computed
     "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "NameError", "AttributeError",
     "TypeError",
 )  # fmt: skip
+_MISALIGNED = "Tensor data pointer is not aligned"  # the DSL's, of an address
 _BROKEN = ("BrokenProcessPool", "BrokenThreadPool")  # of a pool whose processes died, or could not begin
 _NOT_IMPORTED = "could not import"  # of `pytest.importorskip`
 
@@ -242,7 +243,8 @@ def _stack(event: dict[str, Any]) -> tuple[Frame, ...]:
 
 def _for_want_of_results(event: dict[str, Any]) -> bool:
     """Whether what kernels would have computed is not there, which may be why it was raised."""
-    return bool(event["launches_skipped"]) and event["type"] not in _NOT_OF_RESULTS
+    known = event["type"] in _NOT_OF_RESULTS or _MISALIGNED in event["message"]
+    return bool(event["launches_skipped"]) and not known
 
 
 def _first_line(text: str) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from layoutcheck.dsl.fake_cuda import capability_of, multiprocessors
-from layoutcheck.dsl.fake_torch import no_shortcuts
+from layoutcheck.dsl.fake_torch import no_shortcuts, on_device
 from layoutcheck.numerics.resources import DEVICES as REAL
 from tests.environment import python_path
 
@@ -57,6 +59,7 @@ print(*seen)
 
 DEVICES = """
 import torch
+from tests.dsl.test_fake_torch import begins
 from layoutcheck.dsl.fake_torch import pretend
 from layoutcheck.dsl.torch_work import BIG
 pretend(torch, (9, 0), 132)
@@ -83,6 +86,11 @@ assert odd.data_ptr() % 16 == 1
 there = odd.cuda(), odd.to("cuda"), odd.to(0), odd.to(device=0), torch.as_tensor(odd, device="cuda")
 assert all(one.data_ptr() % 256 == 0 for one in there) and two.cuda() is two is two.to("cuda")
 assert two[1:].data_ptr() % 256 == two[1:].cuda().data_ptr() % 256 == 4
+one, more = torch.zeros(2)[1:].cuda(), torch.zeros(2)  # a copy of a part is an allocation of its own
+one.fill_(3), more.copy_(two)
+two.cpu()  # which is `two` here: nobody knows whose its parts are
+placed = one, (torch.zeros(3, device=0) + 1)[1:], two[1:], more[1:].cuda(), more[1:]
+print(*(begins(one.__dlpack__()) % 256 for one in placed), one.item())
 from torch.nn.attention import SDPBackend, sdpa_kernel
 with sdpa_kernel([SDPBackend.CUDNN_ATTENTION]):
     print(tuple(torch.nn.functional.scaled_dot_product_attention(*[two.reshape(1, 1, 2, 1)] * 3).shape))
@@ -200,6 +208,21 @@ print(dist.get_rank(), dist.get_world_size())
 """
 
 
+def begins(capsule: Any) -> int:
+    """The address in a DLPack capsule, whose `DLTensor` begins with it."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.c_void_p.from_address(get(capsule, b"dltensor")).value or 0
+
+
+def test_a_view_keeps_its_distance_from_its_allocation() -> None:
+    """Which is aligned as CUDA's are: a promise of 16 bytes that the view breaks is refused by the DSL."""
+    numpy = pytest.importorskip("numpy")
+    memory = numpy.zeros(64, numpy.float32)
+    assert begins(on_device(memory[1:].__dlpack__(), 4)) % 256 == 4
+    assert begins(on_device(memory[1:].__dlpack__())) % 256 == 0
+
+
 @pytest.mark.parametrize("names", [(), ("__dlpack_c_exchange_api__",), ("__c_dlpack_exchange_api__",)])
 def test_a_tensor_has_no_way_past_its_dlpack(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Past it a tensor lies on the CPU, and a copy of it is refused: its pointer is generic."""
@@ -236,7 +259,7 @@ def test_operators_for_cuda_run_and_see_their_tensors_there() -> None:
 def test_a_device_may_be_an_index_and_random_numbers_are_numbers() -> None:
     out, errors = printed(DEVICES)
     told = [*["cuda:0"] * 4, "torch.float16", "True", "cuda:0", "torch.int64", "torch.int32"]
-    assert out.split() == [*told, "(1,", "1,", "2,", "1)"], errors
+    assert out.split() == [*told, "0", "4", "0", "0", "0", "3.0", "(1,", "1,", "2,", "1)"], errors
 
 
 def test_the_device_has_its_general_name() -> None:

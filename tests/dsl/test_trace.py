@@ -570,6 +570,28 @@ def test_a_layout_of_the_host_in_a_kernel_is_refused_as_the_dsl_does(tmp_path: P
     assert "could not build valid IR" in failures[1].message
 
 
+@pytest.mark.usefixtures("forked")
+def test_a_call_is_held_to_the_alignment_that_was_promised_of_its_tensors(tmp_path: Path) -> None:
+    """Of a compiled function, too, which is not launched: the DSL refuses to give it the address."""
+    script = tmp_path / "promised.py"
+    script.write_text(
+        "import numpy, cutlass.cute as cute\n"
+        "from cutlass.cute.runtime import from_dlpack\n"
+        "@cute.jit\n"
+        "def host(a: cute.Tensor):\n"
+        "    pass\n"
+        "whole = numpy.zeros(64, numpy.float32)\n"
+        "at = -(whole.ctypes.data // 4) % 4\n"
+        "inside = [from_dlpack(whole[at + i : at + i + 8], assumed_align=16) for i in (4, 1)]\n"
+        "compiled = cute.compile(host, inside[0])\n"
+        "compiled(inside[0])\n"
+        "compiled(inside[1])\n"
+    )
+    (failure,) = trace_script(str(script), launch=False).failures
+    assert (failure.kind, failure.where.line) == ("raised", 11)
+    assert "not aligned to 16 bytes" in failure.message
+
+
 LEAVING = """
 import gc, os, sys
 to = os.open("frozen", os.O_CREAT | os.O_WRONLY)
