@@ -32,12 +32,11 @@ from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.trips import GRID
 from layoutcheck.provenance.copied import blocks_of, kernels_of, of_copies
 from layoutcheck.provenance.examine import confirmed, examine, followed
-from layoutcheck.provenance.follow import TENSOR_LOAD
-from layoutcheck.provenance.gaps import COPY
+from layoutcheck.provenance.further import TILES_SECONDS, by_rows, left_short, of_last, of_more
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
 from layoutcheck.provenance.judged import NEUTRAL, NOT_MET, Breach, Judged
 from layoutcheck.provenance.matrix import BLOCK_SCALED, is_product
-from layoutcheck.provenance.plain import GIVEN, unproven
+from layoutcheck.provenance.plain import unproven
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.tell import meant, told, told_beyond, told_sums, told_unset
 from layoutcheck.provenance.tiles import Mode, no_more, place_tiles
@@ -49,7 +48,6 @@ from layoutcheck.sources.traced_module import TracedModule
 SECONDS = 10.0  # of processor time that a kernel may take
 RUNNING = "sums of products go on from tile to tile of one operand: if running sums are meant"
 AGAIN = "two blocks store one result at two places of C: if that is meant"
-TILES_SECONDS = 3.0  # of it, for other tiles than the first
 _TILES = "tiles of C beside the first"
 _UNSET, _SUMS = "registers that nothing may have written", "sums that may count what was filled in"
 
@@ -247,9 +245,9 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
         if judged.breaches or not any(judged.reasons.get(op, NOT_MET) in NEUTRAL for op in left):
             break
     by_index = not _persistent(kernel) and any(map(by_block, every))
-    short = [] if usual is None or lost else _short(usual, judged, every)
+    short = [] if usual is None or lost else left_short(usual, judged, every)
     if judged.followed and not judged.breaches and (by_index or short):
-        found, short, why = _of_last(kernel, text, budget, short)
+        found, short, why = of_last(kernel, text, budget, short)
         judged.breaches += found
         problem = problem or (why if by_index else "")
     else:
@@ -262,12 +260,12 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
             judged.breaches = [one for one in judged.breaches if one not in found]
             problem = problem or AGAIN
     if usual is not None and judged.followed and not judged.breaches:
-        found, why = _of_more(kernel, text, budget, usual, every)
+        found, why = of_more(kernel, text, budget, usual, every)
         judged.breaches += found
         problem = problem or why
-    reasons = {one: unproven(one, kernel.operation, usual) or _by_rows(kernel, text, budget, one)
+    reasons = {one: unproven(one, kernel.operation, usual) or by_rows(kernel, text, budget, one)
                for one in short if usual is not None}  # fmt: skip
-    problem = problem or next(filter(None, reasons.values()), "")
+    problem = problem or next((why for one, why in reasons.items() if why and not one["guessed"]), "")
     judged.breaches += [one for one, why in reasons.items() if not why]
     return judged, lost, problem
 
@@ -275,72 +273,6 @@ def _instances(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> t
 def _persistent(kernel: WatchedKernel) -> bool:
     """Whether a block goes over all tiles: its turns depend on the size of the grid."""
     return any(GRID in op.name for op in kernel.operation.walk())
-
-
-def _short(usual: Products, judged: Judged, every: list[Operation]) -> list[Breach]:
-    """What the sums of a cluster leave of k, where all that it multiplies is followed to the end."""
-    blocks = ((one.problem, one.watched) for one in usual.replay.blocks)
-    whole = all(not problem and watched.complete and not watched.cut for problem, watched in blocks)
-    return judged.short if whole and all(op in judged.followed for op in every) else []
-
-
-def _at(
-    kernel: WatchedKernel, text: str, budget: Budget, instance: Instance, what: str
-) -> tuple[Products | None, Judged, str]:
-    """One more cluster: its products, what is wrong with them, and why `what` is not known."""
-    try:
-        products, judged = examine(kernel, text, Budget(min(TILES_SECONDS, budget.left())), instance)
-        return products, confirmed(kernel, text, budget.seconds, instance, products, judged), ""
-    except OutOfTime:
-        return None, Judged(), f"{what} take more than {TILES_SECONDS:g} s"
-    except (Undecided, *SURPRISES):
-        return None, Judged(), f"{what} could not be followed"
-
-
-def _of_last(
-    kernel: WatchedKernel, text: str, budget: Budget, short: list[Breach], instance: Instance = USUAL
-) -> tuple[list[Breach], list[Breach], str]:
-    """What is wrong in the last cluster of the grid, whose sums have other turns; why that is not known.
-
-    Between them, of `short`, what this cluster's sums leave of k as well.
-    """
-    last = instance.last(instance.of(kernel))
-    _, judged, why = _at(kernel, text, budget, last, "the sums of the last block")
-    found = [one for one in judged.breaches if one.kind != "tensor"]
-    return found, [] if found else [one for one in short if one in judged.short], why
-
-
-def _of_more(
-    kernel: WatchedKernel, text: str, budget: Budget, usual: Products, every: list[Operation]
-) -> tuple[list[Breach], str]:
-    """What is wrong with more k-tiles than stages, if copies wait for a free one; why that is not known."""
-    left = {op for op in kernel.operation.walk() if op.name in (TENSOR_LOAD, COPY)} - usual.replay.done
-    for instance in OTHERS[::2] if left else ():
-        products, judged, why = _at(kernel, text, budget, instance, "k-tiles that wait for a free stage")
-        if products is None:
-            return [], why
-        if left.isdisjoint(products.replay.done):
-            continue
-        found = [one for one in judged.breaches if one.kind != "tensor"]
-        short = _short(products, judged, every)
-        short = _of_last(kernel, text, budget, short, instance)[1] if short and not found else []
-        unsure = [unproven(one, kernel.operation, products) or _by_rows(kernel, text, budget, one, instance)
-                  for one in short]  # fmt: skip
-        found += [one for one, why in zip(short, unsure, strict=True) if not why]
-        left -= products.replay.done
-        if found or not left:
-            return found, next(filter(None, unsure), "")
-    return [], ""
-
-
-def _by_rows(
-    kernel: WatchedKernel, text: str, budget: Budget, short: Breach, instance: Instance = USUAL
-) -> str:
-    """Why nothing is said of k that are left, where their place may rest on the extent of another mode."""
-    if not short["twice"] and not short["unread"]:
-        return ""
-    judged = _at(kernel, text, budget, instance._replace(rows=2 * instance.extent), "")[1]
-    return "" if any(one.facts == short.facts for one in judged.short) else GIVEN
 
 
 def _no_more(kernel: WatchedKernel, module: TracedModule, breach: Breach) -> bool:

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.evaluate import KERNELS
 from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.types import Type, parse_type
@@ -17,7 +18,7 @@ from layoutcheck.dsl.lowered.values import number
 from layoutcheck.provenance.carry import carry, multiplies
 from layoutcheck.provenance.refs import UNKNOWN, Array, Refs, met_places, refs_of
 from layoutcheck.provenance.tracker import KIND, Tracker
-from layoutcheck.sources.mlir import Operation, integer, integers
+from layoutcheck.sources.mlir import Block, Operation, Value, integer, integers
 
 
 def load(on: Tracker, op: Operation) -> Step:
@@ -162,7 +163,6 @@ def tma(on: Tracker, op: Operation) -> Step:
     """TMA copies of tiles, in both directions."""
     values = on.machine.values
     load = op.name == TENSOR_LOAD
-    unknown = on.unknown_source if load else on.unknown_why
     kind = "tma_load" if load else "tma_store"
     sizes = integers(op.attributes.get("operandSegmentSizes", "")) or (1, 1, len(op.operands) - 2)
     shared, map_ = (0, 1) if load else (1, 0)
@@ -176,14 +176,25 @@ def tma(on: Tracker, op: Operation) -> Step:
     other = "" if mode is None or mode[1] == "tile" else "a TMA copy that is not of tiles"
     if "reduce" in op.name:
         other = ""
+    chosen = slots[: 1 if _of_argument(op.operands[map_]) else 2] if load else []
 
     def run() -> None:
         facts = {"multicast": number(values[masks[0]]) if masks else None}
         to, map_at = (number(values[slot]) for slot in slots)
-        place, why = tuple(number(values[slot]) for slot in at), other or unknown(*slots, *at)
+        place, why = tuple(number(values[slot]) for slot in at), other or on.unknown_why(*slots, *at)
+        if load:
+            on.unknown_source(*chosen, *at)
         on.note(kind, op, to, second=map_at, numbers=place, facts=facts, lost=why)
 
     return run
+
+
+def _of_argument(value: Value) -> bool:
+    """Whether an address is one of an argument of the kernel, which no number chooses."""
+    while value.definition is not None and len(value.definition.operands) == 1:
+        value = value.definition.operands[0]
+    block = value.owner
+    return isinstance(block, Block) and block.parent.parent.name in KERNELS
 
 
 def bulk(on: Tracker, op: Operation) -> Step:

@@ -115,8 +115,8 @@ def untaken(links: list[Link], names: Names, brought: list[Array], used: list[Ar
     """The k of both tensors of a product that no sum of these takes, and those that one takes twice instead.
 
     Extents that only a run knows may be larger than what a kernel takes; they count only where k come twice,
-    or where copies have `brought` k of both that are left, and not for another product: `used` has the rows
-    and the k of all operands.
+    where copies have `brought` k of both that are left, and not for another product (`used` has the rows and
+    the k of all operands), or where no product uses the first or the last k (`guessed`: others confirm it).
     """
     a, b = ([link.a for link in links], [link.b for link in links])
     taken = _taken(a)
@@ -124,9 +124,13 @@ def untaken(links: list[Link], names: Names, brought: list[Array], used: list[Ar
         return
     left, (twice, ops, evenly) = np.flatnonzero(~taken), _twice(links, taken.size)
     unread = not twice and bool((_unread(a[0], brought, used) & _unread(b[0], brought, used) & ~taken).any())
-    if twice or unread or taken.size not in names.guesses:
+    guessed = not twice and not unread and taken.size in names.guesses
+    ends = left[-1] - left[0] + 1 == left.size and (not left[0] or left[-1] == taken.size - 1)
+    if not guessed or (
+        ends and not any(_marked(one[0], _coordinates(one[0], used))[left].any() for one in (a, b))
+    ):
         facts = {"left": (int(left[0]), int(left[-1])), "count": left.size, "of": taken.size, "twice": twice,
-                 "evenly": evenly, "unread": unread}  # fmt: skip
+                 "evenly": evenly, "unread": unread, "guessed": guessed}  # fmt: skip
         yield Breach("short", ops[0] if ops else links[-1].op, "", tuple(facts.items()), *ops[1:])
 
 

@@ -42,6 +42,11 @@ class Breach:
         """Whether a sum goes on along one operand: a running sum, if the kernel alone decides how far."""
         return "step" in dict(self.facts)
 
+    def as_many(self, other: Breach) -> bool:
+        """Whether as many k are left at the same end of another extent."""
+        ends = [(one["count"], one["left"][0] > 0) for one in (self, other)]  # type: ignore[index]
+        return self.op is other.op and ends[0] == ends[1]
+
     def like(self, other: Breach) -> bool:
         """Whether the other one is of the same instructions."""
         ours, theirs = ((b.kind, b.op, b.letter, b.store, b.writer) for b in (self, other))

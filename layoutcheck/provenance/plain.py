@@ -31,7 +31,7 @@ _PTX = re.compile(r"\b(?!cvt\b)[a-z]+[0-9]?\.(?:[\w.]*\.)?(?:b?f16|f32)")
 
 def unproven(breach: Breach, kernel: Operation, products: Products) -> str:
     """Why nothing is said of k that are left; "" where that is wrong, or no more than a note."""
-    if not breach["twice"] and not breach["unread"]:
+    if not (breach["twice"] or breach["unread"] or breach["guessed"]):
         return ""
     blocks = products.replay.blocks
     if any(what[1] == OTHERS for one in blocks for what in one.watched.reasons.read(one.rests)):

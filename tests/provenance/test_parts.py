@@ -451,7 +451,7 @@ def test_k_that_copies_bring_and_no_product_takes_are_left() -> None:
     def left(*more: Execution, brought: Any) -> list[Any]:
         labels = [tile.reshape(-1) for tile in brought]
         short = _judged(one, *more, brought=labels, guesses=frozenset((64,))).short
-        return [(breach["left"], breach["count"], breach["unread"]) for breach in short]
+        return [(breach["left"], breach["count"], breach["unread"]) for breach in short if breach["unread"]]
 
     assert left(brought=tiles) == [((4, 63), 60, True)]
     assert not left(brought=tiles[:1]) and not left(brought=tiles[1:]) and not left(brought=_sides_of(one))
@@ -464,6 +464,22 @@ def test_k_that_copies_bring_and_no_product_takes_are_left() -> None:
     assert not left(brought=beyond)  # where addresses leave the tensor nothing is known
     static = _judged(one).short
     assert [(breach["left"], breach["unread"]) for breach in static] == [((4, 63), False)]
+
+
+def test_k_at_an_end_that_no_product_uses_are_left_for_other_extents_to_confirm() -> None:
+    """Of 64 k, an extent that a run gives; not where k between are left, or rows of another product."""
+
+    def left(*every: Execution) -> list[Any]:
+        return [(one["left"], one["guessed"]) for one in _judged(*every, guesses=frozenset((64,))).short]
+
+    assert left(_execution(*_sides())) == [((4, 63), True)]
+    assert left(_execution(*_sides(60, 60))) == [((0, 59), True)]
+    assert left(_execution(*_sides(8, 8))) == []
+    rows = side(_tile(start=object_at(1) + 2 * 4).transpose(0, 2, 1), nothing)
+    assert (
+        left(_execution(*_sides()), _execution(rows, side(_tile(pitch=8, start=object_at(3)), nothing), 50))
+        == []
+    )
 
 
 def _sides_of(one: Execution) -> list[Any]:

@@ -15,14 +15,15 @@ from tests.users import ROOT, Kernel, kernels, traced
 pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
 PRODUCTS, COPIES = "tests.provenance.users", "tests.dsl.lowered.users"
 SHORT = "LC613"
-# of `warps`: whether it is wrong, which k are left, which come twice
+# of `warps` and `groups`: whether it is wrong, which k are left, which come twice
 K_LEFT = {
-    16: ("note", [96, 127], []), 20: ("wrong", [16, 127], [0, 111]), 24: ("wrong", [96, 127], []),
-    25: ("wrong", [224, 255], []),
+    ("warps", 16): ("note", [96, 127], []), ("warps", 20): ("wrong", [16, 127], [0, 111]),
+    ("warps", 24): ("wrong", [96, 127], []), ("warps", 25): ("wrong", [224, 255], []),
+    ("warps", 31): ("note", [224, 255], []), ("groups", 19): ("wrong", [48, 191], []),
 }  # fmt: skip
 # kernel, architecture, variants, what is told of each
 FEW = (
-    ("warps", "sm_80", "6 16 18 20 29", (("LC612",), (SHORT,), (), (SHORT,), ("LC603",))),
+    ("warps", "sm_80", "6 16 18 20 29 31", (("LC612",), (SHORT,), (), (SHORT,), ("LC603",), (SHORT,))),
     pytest.param(
         "warps",
         "sm_80",
@@ -30,7 +31,7 @@ FEW = (
         ((), (), (SHORT,), (SHORT,), (), (), ()),
         marks=pytest.mark.sweep,
     ),
-    ("groups", "sm_90a", "0 4 8", ((), ("LC612",), ("LC604",))),
+    ("groups", "sm_90a", "0 4 8 19", ((), ("LC612",), ("LC604",), (SHORT,))),
     ("blocks", "sm_100a", "6 7", (("LC610",), ("LC250",))),
     ("scaled4", "sm_100a", "2", (("LC603",),)),
 )
@@ -48,7 +49,7 @@ def test_products(name: str, arch: str, hows: str, told: tuple[tuple[str, ...], 
     assert all(report.followed == report.products for report in found.operands)
     short = [one for report in found.operands for one in report.findings if one.code == SHORT]
     kept = [(one.severity, one.evidence["left"], one.evidence["twice"]) for one in short]
-    assert kept == [K_LEFT[int(how)] for how in hows.split() if name == "warps" and int(how) in K_LEFT]
+    assert kept == [K_LEFT[name, int(how)] for how in hows.split() if (name, int(how)) in K_LEFT]
     scales = [any("scale factors of" in words for words in report.unchecked) for report in found.operands]
     assert scales == [name == "scaled4"] * len(told)
 

@@ -33,10 +33,10 @@ TOLD = {
     "warps": ("LC604", "LC100 LC257", "LC602", "LC603", "LC609", "LC612", "LC604", "LC604", "LC604",
               "LC604", "LC501 LC603", "LC604", "LC603", "LC602", "LC604", "note LC613", "LC604", "right",
               "right", "LC613", "LC613", "right", "not checked", "LC613", "LC613", "not checked", "",
-              "right", "LC603", "right"),
+              "right", "LC603", "right", "note LC613"),
     "groups": ("LC604", "LC603", "LC612", "LC612", "LC609", "LC501 LC502 LC603", "LC604", "LC604",
                "LC507", "not checked", "LC603", "LC604", "note LC203", "refused", "LC234 LC237 LC603",
-               "LC603", "LC604", "right"),
+               "LC603", "LC604", "right", "LC613"),
     "blocks": ("LC603", "LC612", "LC609", "LC612", "LC501 LC502 LC603", "LC610", "LC250", "LC604",
                "note LC203", "LC603", "LC604", "LC507", "LC604", "LC610", "right"),
     "scaled": ("LC612", "LC603", "LC604", "LC501 LC603", "LC501", "not checked", "not checked",
@@ -83,7 +83,8 @@ def warps(
     turn is left out, its tile is loaded; 25 the same of dynamic extents; 26 an integer says how many turns
     there are: right where it is that of the k-tiles; 27 the last turn is left out, and its tile of A alone is
     loaded; 28 the last turn has a loop of its own (right); 29 k-tiles from the ninth
-    on have a statement of their own, which loads B's k-tile before; 30 the right one (right)"""
+    on have a statement of their own, which loads B's k-tile before; 30 the right one (right); 31 the last
+    k-tile is left out, of dynamic extents"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     K, S = 32, 2
     al = SmemAllocator()
@@ -130,7 +131,7 @@ def warps(
     la, lb = thread_a.partition_S(first), thread_b.partition_S(second)
     ma, mb = thread_a.retile(ra), thread_b.retile(rb)
     tiles = cute.size(ga, mode=[2])
-    if const_expr(how == 16):
+    if const_expr(how in (16, 31)):
         tiles -= 1
     cute.copy(fill, fa[None, None, None, 0], ta[None, None, None, 0])
     cute.copy(fill, fb[None, None, None, 1 if const_expr(how == 13) else 0], tb[None, None, None, 0])
@@ -209,7 +210,7 @@ def groups(
     TMA of A by B's descriptor; 10 coordinates of A's tile exchanged; 11 B's k-tile is the next; 12 both
     warpgroups multiply the first one's rows; 13 C transposed; 14 A's major is MN for the MMA alone; 15
     B's tile is written by another swizzle; 16 k-block of A and B from the end and from the begin; 17 B's
-    tile of x; 18 k-blocks of both from the end (right)"""
+    tile of x; 18 k-blocks of both from the end (right); 19 the last k-block of each tile is left out"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     w = arch.make_warp_uniform(arch.warp_idx())
     S = 2
@@ -257,7 +258,7 @@ def groups(
             if const_expr(how == 4):
                 mma.set(warpgroup.Field.ACCUMULATE, False)
             blocks = cute.size(ra, mode=[2])
-            for i in cutlass.range_constexpr(blocks):
+            for i in cutlass.range_constexpr(blocks - 1 if const_expr(how == 19) else blocks):
                 i = blocks - 1 - i if const_expr(how == 18) else i
                 j = 0 if const_expr(how == 2) else blocks - 1 - i if const_expr(how == 16) else i
                 s = (q.index + 1) % S if const_expr(how == 6) else q.index

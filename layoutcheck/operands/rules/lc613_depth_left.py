@@ -16,6 +16,12 @@ def tell(facts: dict[str, Any]) -> tuple[str, str]:
             f"sum of the first or of the last block takes {facts['count']} of them, from {first} to {last}. A k-block, "
             f"a stage or a tile comes again in the place of another one."
         )
+    if facts["guessed"]:
+        return "no sum takes some k of A and B", (
+            f"With {facts['of']} k of A and of B no sum of the first or of the last block takes {facts['count']} of "
+            f"them, from {first} to {last}, and with twice as many again the {'last' if first else 'first'} "
+            f"{facts['count']}. If all k are meant, C lacks their products."
+        )
     left = (
         f"A and B both have {facts['of']} k. No sum of the first or of the last block takes {facts['count']} of "
         f"them, from {first} to {last}."
