@@ -2,7 +2,7 @@
 
 The compiler prints the template arguments of the innermost instantiation, `[with BLayout=cute::Layout<...>]`. A tensor of CuTe
 is named after them: `B` or `rB` has the layout `BLayout`, `src` has `SrcLayout`. A number that the function itself makes is named
-after a mode of its tile: `Tile_N` is size<1>(TileShape_MNK{}). What none of them binds has no value here.
+after a mode of its tile: `Tile_N` is size<1>(TileShape_MNK{}), `BLK_K0` is size<0>(BLK_K{}). What none of them binds has no value here.
 """
 
 from __future__ import annotations
@@ -108,6 +108,8 @@ def _type(name: str, types: dict[str, cpp_types.Type]) -> cpp_types.Type | None:
 
 def _made(name: str, types: dict[str, cpp_types.Type]) -> tuple[str, cpp_types.Type | None]:
     """The tile after one of whose modes a number is named that the function makes, and that mode; "" where no or more than one is."""
+    if whole := types.get(name[:-1]) if name.endswith("0") else None:  # BLK_K0 is size<0>(BLK_K{})
+        return name[:-1], whole.args[0] if whole.name.endswith("tuple") else whole
     found = _MADE.fullmatch(name)
     mode = "MNK".index(found["mode"].upper()) if found and found["of"] else 3
     tiles = _EPILOGUES if found and (found["of"] or "").lower().startswith("epi") else _TILES

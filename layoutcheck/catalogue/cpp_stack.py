@@ -64,6 +64,8 @@ _PARAMETERS = {
 }  # as the headers name them
 _MOST_SAID = 400
 _LONGEST_PAIR = 160
+_WORD = re.compile(r"\b[A-Za-z]\w+")
+_TILE = re.compile(r"(?:Cta|CTA)?TileShape")
 
 
 # The row of meanings/instantiations.txt that says a failure's cause, and what its sentences name; None where it is not this kind.
@@ -133,16 +135,26 @@ class Failure(NamedTuple):
         return {name: type_ for name, type_ in found.items() if type_}
 
     @property
+    def whole(self) -> str:
+        """The condition; "" where its next line is not in the text."""
+        return "" if self.condition.endswith(("||", "&&")) else self.condition
+
+    @property
     def named(self) -> tuple[str, ...]:
-        """The condition, and the template arguments that it names; as printed."""
-        if not self.condition or self.condition.endswith(("||", "&&")):  # whose next line is not in the text
-            return ()
-        names = set(re.findall(r"\b[A-Za-z]\w+", self.condition))
+        """The condition, and the template arguments that it or the message names; as printed.
+
+        `BLK_K0` is the first mode of `BLK_K`, by its name; who speaks of a tile means the type of its shape.
+        """
+        names = {word.removesuffix("0") for word in _WORD.findall(f"{self.whole} {self.said}")}
         inner = self.frames[0].given if self.frames else {}
         pairs = (
-            f"{name}={type_}" for name, type_ in inner.items() if name.rstrip("_") in names and type_ != name
+            f"{name}={type_}"
+            for name, type_ in inner.items()
+            if name.rstrip("_").removesuffix("0") in names or ("tile" in names and _TILE.match(name))
+            if type_ != name
         )
-        return (f"the condition is {self.condition}", *(pair for pair in pairs if len(pair) < _LONGEST_PAIR))
+        shown = (f"the condition is {self.whole}",) if self.whole else ()
+        return (*shown, *(pair for pair in pairs if len(pair) < _LONGEST_PAIR))
 
     def giving(self, *parameters: str) -> Frame | None:
         """The innermost instantiation that has all of these template parameters."""

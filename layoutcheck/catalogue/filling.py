@@ -328,7 +328,7 @@ def _told(cause: str, helps: str) -> Groups:
 
 def _condition(failure: Failure | None) -> str:
     """The condition that is false; "" where the text has none."""
-    return cpp_conditions.inner(failure.condition) if failure and failure.named else ""
+    return cpp_conditions.inner(failure.whole) if failure else ""
 
 
 def broken(failure: Failure | None, folded: str) -> str:

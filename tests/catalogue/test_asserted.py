@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from layoutcheck.catalogue import answers
@@ -42,6 +44,7 @@ def text(header: str, said: str, condition: str, instance: str, call: str = "") 
         ("Tile_N % 128 == 0", "TileShape_MNK=cute::tuple<cute::_128, cute::_32, cute::_64>", "here Tile_N is 32 (of TileShape_MNK, by its name)."),
         ("CTA_M == 64 || CTA_M == 32", "TileShape_MNK=cute::tuple<cute::C<128>, cute::_32, cute::_64>, EpilogueTile=cute::tuple<cute::_64, cute::_32>",
          "here CTA_M is 128 (of TileShape_MNK, by its name)."),
+        ("BLK_K0 % 16 == 0", "BLK_MN=cute::_128, BLK_K=cute::_8", "here BLK_K0 is 8 (of BLK_K, by its name)."),
         ("EPI_N <= 32", "TileShape_MNK=cute::tuple<cute::_128, cute::_32, cute::_64>, EpilogueTile=cute::tuple<cute::_64, cute::_48>",
          "here EPI_N is 48 (of EpilogueTile, by its name)."),
     ],
@@ -70,6 +73,20 @@ def test_what_is_not_bound_has_no_value(condition, instance):
     said = answers(text("arch/other.hpp", "an unheard-of demand", condition, instance))[0].cause
     assert "for these template arguments it does not" in said
     assert "; here " not in said
+
+
+def test_what_the_message_names_is_told_where_the_condition_goes_on_below():
+    instance = (
+        "ElementC=float, ElementD=cutlass::float_e3m2_t, TileShape_MNK=cute::tuple<cute::_128, cute::_32>"
+    )
+    printed = text(
+        "arch/other.hpp", "FP6 ElementD must have a tile that is a multiple of 128.", "!IsFP6 ||", instance
+    )
+    found = answers(re.sub(r'\|\|, ".*', "||", printed))[0]
+    assert found.facts == (
+        "ElementD=cutlass::float_e3m2_t",
+        "TileShape_MNK=cute::tuple<cute::_128, cute::_32>",
+    )
 
 
 def test_the_call_of_the_user_is_named():

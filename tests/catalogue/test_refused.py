@@ -32,6 +32,7 @@ KINDS = {
     "expects rmem for input operands, but got A: '!cute.memref<f16, gmem, align<16>, \"(8,1):(1,0)\">'": "memory space",
     "operand #0 must be LLVM pointer in address space 3, but got '!llvm.ptr<1>'": "memory space",
     "shared-memory operand stride at mode 1 is 16 bits, not a multiple of the required 128-bit TMA smem alignment": "alignment",
+    "CTA tile for FP6 ElementD must have a contiguous extent that is a multiple of 128.": "multiple",
     "expects A's M == D'M and B's N == D'N": "size",
     "src_shape and target_shape must be the same when src_shape is not 1, but got 4 and 3": "size",
     "expects inputs that are congruent, but got '!cute.coord<\"(1,2)\">' and '!cute.coord<\"(3)\">'": "nesting",
