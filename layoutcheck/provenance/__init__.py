@@ -179,6 +179,7 @@ def _checked(
     unchecked += [f"elements of products: {problem}"] if problem else []
     left = judged.left if all(map(judged.knows, _products(kernel))) else {}
     breaches = [*judged.breaches, *(_unused(judged, op, others) for op, others in left.items() if others)]
+    breaches += [] if judged.breaches else judged.idle.values()
     if one_tensor := len({_site(op) for op in judged.one_tensor}):
         spare = sorted({n for op, others in left.items() if op in judged.one_tensor for n in others})
         but = f", and nothing uses argument {spare[0]}" if spare else ""

@@ -23,6 +23,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.provenance.depth import NO_TENSOR, SEVERAL, Depths, coordinate
 from layoutcheck.provenance.judged import Breach, Judged, Names
@@ -70,6 +71,7 @@ def judge(products: Products, names: Names, tiles: bool = False) -> Judged:
     place_results(products, names, found, tiles)
     if not tiles:
         found.breaches += dropped(products, names)
+        found.idle = idle(products, names)
         found.breaches += place_groups(products, names) if OTHERS in found.unplaced else ()
     left_over(products, names, found)
     return found
@@ -278,6 +280,35 @@ class _Sums:
 
 def dropped(products: Products, names: Names) -> Iterator[Breach]:
     """The first instruction whose sums are lost, in the first block that has one (LC612)."""
+    for every, kept, lost in _kept(products):
+        for sums in _sums(every, kept, lost, names).values():
+            left = sums.lost - sums.stored
+            if left and sums.stored and sums.first is not None:
+                facts = (("lost", (min(left), max(left))), ("stored", (min(sums.stored), max(sums.stored))))
+                yield Breach("dropped", sums.first.op, "C", facts)
+                return
+
+
+def idle(products: Products, names: Names) -> dict[Operation, Breach]:
+    """The first instructions of statements that multiply elements of tensors, and whose sums nothing uses.
+
+    In the first block that stores other sums.
+    """
+    for every, _, lost in _kept(products):
+        sites: dict[str, list[tuple[Execution, Mask]]] = {}
+        for one, gone in zip(every, lost, strict=True):
+            sites.setdefault(tag(one.op), []).append((one, gone))
+        unused = (each for each in sites.values() if all(gone.all() for _, gone in each))
+        return {
+            each[0][0].op: Breach("dropped", each[0][0].op, "C", (("lost", ()), ("stored", ())))
+            for each in unused
+            if all(_places(side, 0, names) for one, _ in each for side in (one.a, one.b))
+        }
+    return {}
+
+
+def _kept(products: Products) -> Iterator[tuple[list[Execution], list[Mask], list[Mask]]]:
+    """Of each block that stores some sums and not others: what it multiplies; the stored, the unused ones."""
     replay = products.replay
     if replay.lost or replay.mixed or products.unknown:
         return
@@ -295,14 +326,8 @@ def dropped(products: Products, names: Names) -> Iterator[Breach]:
         used |= stored | replay.left[block]
         kept = [_groups(each, stored) for each in every]
         lost = [~_groups(each, used) for each in every]
-        if (taken & ~used).any() or not any(map(np.any, kept)) or not any(map(np.any, lost)):
-            continue
-        for sums in _sums(every, kept, lost, names).values():
-            left = sums.lost - sums.stored
-            if left and sums.stored and sums.first is not None:
-                facts = (("lost", (min(left), max(left))), ("stored", (min(sums.stored), max(sums.stored))))
-                yield Breach("dropped", sums.first.op, "C", facts)
-                return
+        if not (taken & ~used).any() and any(map(np.any, kept)) and any(map(np.any, lost)):
+            yield every, kept, lost
 
 
 def _of_products(labels: Array) -> Array:

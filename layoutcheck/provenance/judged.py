@@ -63,7 +63,8 @@ class Judged:
     of B, 0 for one that is computed or of several; `halves` those of each sum with one
     computed operand, and their instructions; `serving` are the instructions of a product that shares
     a tensor with another product. `left` are the tensors of its type, then, that nothing is used of. `short`
-    are breaches only if all blocks have them: k that no sum of this one takes.
+    are breaches only if all blocks have them: k that no sum of this one takes. `idle` are statements none of
+    whose sums is used.
     """
 
     breaches: list[Breach] = field(default_factory=list)
@@ -80,6 +81,7 @@ class Judged:
     serving: dict[Operation, int] = field(default_factory=dict)
     left: dict[Operation, frozenset[int]] = field(default_factory=dict)
     short: list[Breach] = field(default_factory=list)
+    idle: dict[Operation, Breach] = field(default_factory=dict)
 
     def knows(self, op: Operation) -> bool:
         """Whether a block that was followed executes an instruction."""
@@ -103,6 +105,10 @@ class Judged:
 
         A product that any of them executes in a way that is not followed is not followed.
         """
+        idle = {**self.idle, **other.idle}.items()
+        self.idle = {
+            op: one for op, one in idle if all(op in x.idle or not x.knows(op) for x in (self, other))
+        }
         why = dict(other.reasons)
         for op, reason in self.reasons.items():
             if why.get(op, NOT_MET) in NEUTRAL:

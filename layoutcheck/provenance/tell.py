@@ -73,7 +73,8 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
     rule, (title, message) = page.rule, page.tell(*given)
     evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, "operand": breach.letter}
     evidence |= {key: list(value) if isinstance(value, tuple) else value for key, value in facts.items()}
-    severity = rule.severity if facts.get("twice", True) or facts["unread"] else "note"
+    note = not (facts["twice"] or facts["unread"]) if breach.kind == "short" else facts.get("lost") == ()
+    severity = "note" if note else rule.severity
     return KernelFinding(rule.code, severity, title, message, tuple(places), evidence)
 
 

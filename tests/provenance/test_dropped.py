@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,14 +10,16 @@ import numpy as np
 import pytest
 
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP, MIDDLE
-from layoutcheck.provenance.contract import dropped
-from layoutcheck.provenance.judged import Names
+from layoutcheck.provenance.contract import dropped, idle
+from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.products import Execution
 from layoutcheck.provenance.refs import PRODUCT
 from layoutcheck.provenance.replay import Stored
 from layoutcheck.provenance.sides import Side
+from layoutcheck.provenance.tell import told
 from layoutcheck.provenance.tensors import Mode, Tensor
 from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.traced import Frame, KernelPlace
 
 OP = Operation("nvvm.mma.sync")
 TENSORS = {n: Tensor(n * GLOBAL_STEP + MIDDLE, 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2) for n in (1, 2)}
@@ -45,6 +48,14 @@ def _found(
     left: range = range(0),
 ) -> list[Any]:
     """`taken` is a sum that something computes with, `left` are those that go to shared memory."""
+    products = _products(executions, stored, mixed=mixed, taken=taken, left=left)
+    return [(one.kind, one["lost"], one["stored"]) for one in dropped(products, NAMES)]
+
+
+def _products(
+    executions: list[Execution], stored: list[int], *, mixed: bool = False, taken: int = 0,
+    left: range = range(0),
+) -> Any:  # fmt: skip
     refs = np.array([PRODUCT | taken] * bool(taken), np.int64)
     block = SimpleNamespace(problem="", watched=SimpleNamespace(complete=True), taken=refs)
     labels = np.array(stored, np.int64)
@@ -52,8 +63,7 @@ def _found(
         lost={}, mixed=mixed, blocks=[block], stored=[Stored(Operation("llvm.store"), labels, labels, 0)],
         resolved=lambda _block, at: at, left=[np.isin(np.arange(64), left)],
     )  # fmt: skip
-    products: Any = SimpleNamespace(replay=replay, unknown={}, own=32, executions=executions)
-    return [(one.kind, one["lost"], one["stored"]) for one in dropped(products, NAMES)]
+    return SimpleNamespace(replay=replay, unknown={}, own=32, executions=executions)
 
 
 def test_sums_that_begin_anew_lose_their_k() -> None:
@@ -86,3 +96,36 @@ def test_sums_that_go_elsewhere() -> None:
     other = Execution(OP, 0, taken, _side(2, 0), np.arange(20, 24).reshape(1, 2, 2), np.array([0]), 16,
                       np.array([0]))  # fmt: skip
     assert _found([*both, other], [8, 9]) == []
+
+
+def test_a_statement_none_of_whose_sums_is_used() -> None:
+    """Not where one of its sums is stored, an operand is beyond its tensor, or nothing else is stored."""
+    other = Operation("nvvm.mma.sync", location_text='loc("a#7")')
+    up, more = (replace(_execution(k, first, row=2), op=other) for k, first in ((0, 8), (2, 12)))
+    every = [_execution(0, 2), up, more]
+    assert list(idle(_products(every, [2]), NAMES)) == [other]
+    assert dict(idle(_products(every, [2]), NAMES)[other].facts) == {"lost": (), "stored": ()}
+    assert not idle(_products(every, [2, 15]), NAMES) and not idle(_products(every, []), NAMES)
+    assert not idle(_products(every, [2], taken=9), NAMES) and not idle(
+        _products(every, [2], mixed=True), NAMES
+    )
+    more.b.labels[0, 0, 0] = 0
+    assert not idle(_products(every, [2]), NAMES)
+
+
+def test_what_one_block_uses_is_not_idle() -> None:
+    breach = Breach("dropped", OP, "C", (("lost", ()), ("stored", ())))
+    for known, kept in (({}, True), ({OP: None}, False)):
+        first = Judged(idle={OP: breach}, followed={OP: None})
+        first.add(Judged(followed=known))
+        assert (OP in first.idle) is kept
+
+
+def test_what_nothing_uses_is_a_note() -> None:
+    module: Any = SimpleNamespace(
+        kernel="k", arch="sm_90a", place=lambda *_: KernelPlace("", Frame("k.py", 1))
+    )
+    finding = told(Breach("dropped", OP, "C", (("lost", ()), ("stored", ()))), module)
+    assert (finding.code, finding.severity) == ("LC612", "note")
+    lost = told(Breach("dropped", OP, "C", (("lost", (0, 1)), ("stored", (2, 3)))), module)
+    assert lost.severity == "wrong" and lost.title != finding.title

@@ -9,6 +9,12 @@ from layoutcheck.markdown import Page, heading
 
 def tell(facts: dict[str, Any], instruction: str) -> tuple[str, str]:
     """Which k are lost, and which are stored; `instruction` is mma.sync, wgmma or tcgen05.mma."""
+    if not facts["lost"]:
+        return "nothing uses the sums of a product", (
+            f"The {instruction} multiplies elements of its tensors, and its sums are neither stored nor computed with, "
+            "while those of another product are stored. If it is not there to take time, the accumulators of the other "
+            "one are used in its place."
+        )
     (first, last), (low, high) = facts["lost"], facts["stored"]
     repair = (
         "Clear the accumulators once, before the loop over k." if instruction == "mma.sync" else
