@@ -440,6 +440,11 @@ def test_a_stream_that_the_shell_closed_is_one_error(
 def test_an_exception_of_a_traced_script_is_explained_as_a_pasted_one_is() -> None:
     strides = "RuntimeError: Expected strides[leading_dim] == 1, but got 8."
     assert "the leading dimension has stride 8" in meaning(TraceFailure("raised", strides))
+    renamed = meaning(
+        TraceFailure("raised", "AttributeError: module 'cutlass.cute' has no attribute 'make_fragment'")
+    )
+    assert "Found: CuTe DSL had cutlass.cute.make_fragment from 4.2.0 to 4.5.3" in renamed
+    assert "in its place: cutlass.cute.make_rmem_tensor. What helps:" in renamed
     assert meaning(TraceFailure("raised", "ValueError: my own")) == ""
     assert meaning(TraceFailure("uncompiled", strides)) == ""
 

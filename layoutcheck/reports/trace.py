@@ -160,7 +160,8 @@ def meaning(failure: TraceFailure) -> str:
         return absent.rstrip()
     known = answers(failure.message)
     told = [one for one in known[:1] if not one.entry.general and one.entry.level not in (CLEAN, UNKNOWN)]
-    return "".join(f"{one.title}. {one.cause} What helps: {one.remedy}." for one in told)
+    found = "".join(f" Found: {fact}." for one in told for fact in one.facts[:1])
+    return "".join(f"{one.title}. {one.cause}{found} What helps: {one.remedy}." for one in told)
 
 
 def refusal(one: TraceFailure) -> Located:
