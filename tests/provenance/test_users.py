@@ -54,16 +54,19 @@ def test_products(name: str, arch: str, hows: str, told: tuple[tuple[str, ...], 
     assert scales == [name == "scaled4"] * len(told)
 
 
-@pytest.mark.parametrize(("name", "how", "left"), [("tail", 0, 0), ("tail", 4, 4129), ("batches", 3, 18432)])
-def test_what_a_grid_leaves_of_a_tensor(name: str, how: int, left: int) -> None:
-    """All but the first tile of 51 x 91 elements, and three quarters of four batches of 64 x 96."""
+@pytest.mark.parametrize(
+    ("name", "hows", "left"),
+    [("tail", "0 4", [4129]), ("batches", "3", [18432]), ("slabs", "0 2", [2048])],
+)
+def test_what_a_grid_leaves_of_a_tensor(name: str, hows: str, left: list[int]) -> None:
+    """All but the first tile of 51 x 91 elements, three of four batches of 64 x 96, one of 8 tiles by TMA."""
     with SharedLowering() as lowering:
         found = trace_script(
-            "-m", [COPIES, name, str(how)], launch=False, arch="sm_90a", cwd=str(ROOT), lowering=lowering
+            "-m", [COPIES, name, *hows.split()], launch=False, arch="sm_90a", cwd=str(ROOT), lowering=lowering
         )
     reports = [report for _, report in judge(found).reports if report is not None]
     notes = [one for report in reports for one in report.findings if one.code == "LC203"]
-    assert [one.evidence["left_elements"] for one in notes] == [left] * bool(left)
+    assert [one.evidence["left_elements"] for one in notes] == left
     assert all(one.severity == "note" for one in notes)
 
 

@@ -34,6 +34,7 @@ TOLD = {
     "large": ("LC204", "LC204"),
     "boxes": ("note LC614", "note LC614", "LC501", "note LC614", "note LC614", "LC507"),
     "seen": ("LC605", "LC605", "LC605", "right"),
+    "slabs": ("note LC203", "note LC203", "note LC525"),
 }  # fmt: skip
 NAMED = {"gather": "addresses or predicates known at run time"}  # what is not checked
 
@@ -446,6 +447,39 @@ def run_boxes(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, how: Constexpr):
     boxes(la, ta, lb, tb, c, how).launch(grid=grid, block=(N, 1, 1))
 
 
+@cute.kernel
+def slabs(a: cute.Tensor, lb: cute.CopyAtom, tb: cute.Tensor, how: Constexpr):
+    """b = 2 a, a row of tiles for each block, by TMA from two buffers. 1 the last tile is not stored; 2 each
+    tile is stored where the one before is; 3 the other buffer is stored"""
+    t, (bx, _, _) = arch.thread_idx()[0], arch.block_idx()
+    made = smem((32, 32, 2), stride=(32, 1, 1024))
+    ga, gb = (cute.local_tile(one, (32, 32), (bx, None)) for one in (a, tb))
+    one, tiles = cute.make_layout(1), cute.size(ga, mode=[2])
+    held, there = cpasync.tma_partition(lb, 0, one, cute.group_modes(made, 0, 2), cute.group_modes(gb, 0, 2))
+    for k in cutlass.range(tiles, unroll=1):
+        if arch.warp_idx() == 0:
+            arch.cp_async_bulk_wait_group(0, read=True)
+        arch.sync_threads()
+        for i in cutlass.range_constexpr(8):
+            made[t // 32 + 4 * i, t % 32, k % 2] = ga[t // 32 + 4 * i, t % 32, k] * 2.0
+        arch.fence_proxy("async.shared", space="cta")
+        arch.sync_threads()
+        if arch.warp_idx() == 0:
+            if const_expr(how != 1) or k < tiles - 1:
+                to = cutlass.max(k - 1, 0) if const_expr(how == 2) else k
+                cute.copy(lb, held[None, (k + (how == 3)) % 2], there[None, to])
+            arch.cp_async_bulk_commit_group()
+    if arch.warp_idx() == 0:
+        arch.cp_async_bulk_wait_group(0)
+
+
+@cute.jit
+def run_slabs(a: cute.Tensor, b: cute.Tensor, _: cute.Tensor, how: Constexpr):
+    tile = cute.make_layout((32, 32), stride=(32, 1))
+    lb, tb = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), b, tile, (32, 32))
+    slabs(a, lb, tb, how).launch(grid=(a.shape[0] // 32, 1, 1), block=(N, 1, 1))
+
+
 @cute.jit
 def run(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, name: Constexpr, how: Constexpr):
     args = (a, c, b) if const_expr(name == "gather") else (a, b)
@@ -476,6 +510,7 @@ SHAPES = {
     "gather": ((40, 32), (14, 32), (14,)), "inplace": ((64, 32), (64, 32)),
     "registers": ((4, 512), (4, 512)), "large": ((49152, 65536), (49152, 128)),
     "boxes": ((256, 64), (256, 64), (256, 64)), "seen": ((64, 64), (64, 64)),
+    "slabs": ((64, 256), (64, 256)),
 }  # fmt: skip
 COLUMNS = ("buffers",)
 
@@ -502,8 +537,8 @@ def build(name, how):
         tensor(one, Int32 if len(one) == 1 and name == "gather" else kind, name in COLUMNS) for one in shapes
     ]
     made += [made[-1]] * (3 - len(made))
-    if name == "boxes":
-        cute.compile(run_boxes, *made, how)
+    if name in ("boxes", "slabs"):
+        cute.compile(run_boxes if name == "boxes" else run_slabs, *made, how)
     else:
         cute.compile(run, *made, name, how)
 
