@@ -40,6 +40,7 @@ from layoutcheck.order.recorder import TooManyEvents
 from layoutcheck.order.register_limits import register_limits
 from layoutcheck.order.replays import Replays
 from layoutcheck.order.runs import Run, left_over, runs
+from layoutcheck.order.stored_early import stored_early
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.tensor_memory import tensor_memory
 from layoutcheck.order.trips import left_out, trips
@@ -193,6 +194,7 @@ def _all_runs(
                 replays.tell(read_swizzled(run.blocks[0], module))
                 replays.tell(never_read(kernel, run.blocks))
                 replays.tell(never_written(kernel, run.blocks, module, replays.transfers))
+                replays.tell(stored_early(kernel, run.blocks, replays.transfers, replays.budget))
                 replays.trips.append(trips(run.blocks))
             if run.usual is not None and (fewer := left_out(run.usual, run.blocks)) is not None:
                 shorter.setdefault(f"all {fewer[0]:,} turns of its loops: {fewer[1]} are followed", run)

@@ -76,6 +76,20 @@ def _writes(meaning: Meaning) -> bool:
     return meaning.kind in _WRITES and not _adds(meaning)
 
 
+def width_of(event: Event, transfers: Mapping[str, tuple[int, int]], most: int) -> int:
+    """The bytes that each address of a write stands for; 0 for what writes nothing."""
+    meaning = event.meaning
+    if meaning.kind.startswith("mbar"):
+        return _MBARRIER_BYTES
+    if not _writes(meaning):
+        return 0
+    if meaning.facts.get("tensor"):
+        return meaning.size or transfers.get(meaning.site, (most, 0))[0]
+    if event.bulk is not None:
+        return int(np.max(event.bulk[0]))
+    return _MATRIX_ROW if meaning.kind == "matrix_write" else meaning.size or _MATRIX_ROW
+
+
 def unseen(kernel: WatchedKernel) -> bool:
     """Whether something of the kernel may write shared memory in a way that is not followed."""
     if any(m.kind == "unknown" for m in kernel.meanings.values()):
@@ -96,7 +110,7 @@ class _Written:
         self, kernel: WatchedKernel, blocks: list[Watched], module: TracedModule,
         transfers: Mapping[str, tuple[int, int]],
     ) -> None:  # fmt: skip
-        self.kernel, self.blocks, self.module, self.transfers = kernel, blocks, module, transfers
+        self.kernel, self.blocks, self.module = kernel, blocks, module
         self.bytes_ = np.zeros(max(1 << 18, *(block.shared_bytes for block in blocks)), bool)
         self.partial: set[Operation] = set()  # writes of which some address is not known
         self.met: set[Operation | None] = set()
@@ -106,7 +120,7 @@ class _Written:
             guessed = block.guessed or not block.complete
             for event in block.events:
                 meaning = event.meaning
-                width = self._width(event)
+                width = width_of(event, transfers, len(self.bytes_))
                 if not width or meaning.space not in IN_SHARED:
                     continue
                 self.met.add(meaning.op)
@@ -117,19 +131,6 @@ class _Written:
                 if key not in known:
                     known.add(key)
                     self._mark(at, width)
-
-    def _width(self, event: Event) -> int:
-        """The bytes that each address of a write stands for; 0 for what writes nothing."""
-        meaning = event.meaning
-        if meaning.kind.startswith("mbar"):
-            return _MBARRIER_BYTES
-        if not _writes(meaning):
-            return 0
-        if meaning.facts.get("tensor"):
-            return meaning.size or self.transfers.get(meaning.site, (len(self.bytes_), 0))[0]
-        if event.bulk is not None:
-            return int(np.max(event.bulk[0]))
-        return _MATRIX_ROW if meaning.kind == "matrix_write" else meaning.size or _MATRIX_ROW
 
     def _turns(self, op: Operation) -> bool:
         """Whether the address of a write may differ from turn to turn of a loop, or with a branch."""

@@ -26,7 +26,7 @@ SECONDS = 10.0  # of processor time, for one block
 _SPAN = 1 << 18
 
 
-class _InTurn(Engine):
+class InTurn(Engine):
     """Keeps which warps execute which accesses of shared memory, in turn."""
 
     def __init__(self, watched: Watched, transfers: dict[str, tuple[int, int]], budget: Budget) -> None:
@@ -49,7 +49,7 @@ def unread(
     `places` are the bytes of shared memory that threads reach by an event.
     """
     budget = Budget(SECONDS)
-    turns = _InTurn(watched, transfers, budget)
+    turns = InTurn(watched, transfers, budget)
     try:
         if turns.run().stopped:
             return None

@@ -157,8 +157,27 @@ def peers(x: cute.Tensor, out: cute.Tensor, how: cutlass.Constexpr):
     cute.arch.cluster_wait()
 
 
+@cute.kernel
+def buffers(x: cute.Tensor, out: cute.Tensor, how: cutlass.Constexpr):
+    """Two buffers, stored in bulk: 1: the other one; 2: the one that was filled."""
+    t = cute.arch.thread_idx()[0]
+    made = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout((THREADS, 2)), 128)
+    given, taken = (cute.zipped_divide(one, (THREADS,)) for one in (x, out))
+    for turn in cutlass.range(4, unroll=1):
+        made[t, turn % 2] = given[t, turn]
+        cute.arch.fence_proxy("async.shared", space="cta")
+        cute.arch.sync_threads()
+        if cute.arch.warp_idx() == 0:
+            with cute.arch.elect_one():
+                bulk = cute.make_copy_atom(cpasync.CopyBulkS2GOp(), Float32)
+                cute.copy(bulk, made[None, (turn + how) % 2], taken[None, turn])  # read
+            cute.arch.cp_async_bulk_commit_group()
+            cute.arch.cp_async_bulk_wait_group(0)
+        cute.arch.sync_threads()
+
+
 VARIANTS = {
-    conditional: 2, parts: 3, counted: 3, members: 2, turns: 3, scattered: 2, copied: 2, peers: 2,
+    conditional: 2, parts: 3, counted: 3, members: 2, turns: 3, scattered: 2, copied: 2, peers: 2, buffers: 2,
 }  # fmt: skip
 
 

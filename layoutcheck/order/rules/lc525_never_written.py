@@ -9,6 +9,11 @@ from layoutcheck.order.rules.rule import Places, Problem, line, make_rule, where
 def rule(problem: Problem, places: Places) -> tuple[str, str]:
     """The reader, and how many bytes it reads."""
     place, count = places[0], problem.facts["bytes"]
+    if problem.facts.get("early"):
+        return f"{line(place)} {place.what} shared memory that nothing has written by then", (
+            f"{who(place).capitalize()} {place.what} {where_bytes(problem)}. Nothing has written any of these {count} bytes "
+            "by then: it takes another buffer, or stage, than the one that was filled."
+        )
     adds = " Atomic operations that add to what is there do not count." if problem.facts.get("adds") else ""
     return f"{line(place)} {place.what} shared memory that nothing writes", (
         f"{who(place).capitalize()} {place.what} {where_bytes(problem)}. Nothing in the kernel writes them, nor any "
