@@ -24,7 +24,7 @@ from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.meaning import Meaning
-from layoutcheck.order.recorder import Recorder
+from layoutcheck.order.recorder import MOST_EVENTS, Full, Recorder
 from layoutcheck.order.watched import Watched
 from layoutcheck.provenance import accesses, matrix
 from layoutcheck.provenance.carry import is_masked
@@ -107,6 +107,8 @@ class _Steps:
                 flow.run(self.steps)
         except TooMuch:
             problem = "the kernel has more data than is followed"
+        except Full:
+            problem = f"a block has more than {MOST_EVENTS:,} accesses and synchronisations"
         watched.shared_bytes = machine.all_shared_bytes
         watched.cut, watched.reasons = frozenset(flow.cut), machine.reasons.copy()
         watched.complete = not any("cut short" in note for note in machine.notes)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.dsl.trace import trace_script
+from layoutcheck.order import recorder
 from layoutcheck.provenance import check_products
 from layoutcheck.provenance.follow import writes_tensor
 from layoutcheck.sources.mlir import Operation
@@ -48,6 +49,14 @@ def test_what_a_product_of_warps_finds_unwritten() -> None:
     assert "Clear them first: `acc.fill(0.0)`." in reports[1].findings[0].message
     (place,) = reports[1].findings[0].places
     assert "cute.gemm(mma, sums" in PROGRAM.read_text().splitlines()[place.where.line - 1]
+
+
+@needs_dsl
+def test_a_kernel_that_does_more_than_is_followed_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "MOST_EVENTS", 10)
+    ((told, report),) = _reports("warps", "sm_80", range(1))
+    assert (told, report.products, report.followed) == ([], 1, 0)
+    assert any("accesses and synchronisations" in why for why in report.unchecked)
 
 
 @needs_dsl
