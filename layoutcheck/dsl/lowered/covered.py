@@ -71,7 +71,8 @@ def left_out(kernel: Kernel, widest_bytes: int) -> dict[str, LoweredFault]:
 def stores_of(kernel: Kernel) -> set[str] | None:
     """The tags of what writes; None where something may write any element of any tensor."""
     every = {tag: [one for one in op.accesses if _writes(one)] for tag, op in kernel.lowered_ops.items()}
-    unknown = any(_unknown(one) for accesses in every.values() for one in accesses)
+    written = [one for accesses in every.values() for one in accesses]
+    unknown = any(_unknown(one) or one.op == TMA_STORE for one in written)
     return None if unknown else {tag for tag, accesses in every.items() if accesses}
 
 

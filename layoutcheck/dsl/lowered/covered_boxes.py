@@ -32,6 +32,8 @@ def stored_boxes(blocks: Blocks, access: Recorded, map_: Descriptor | None) -> R
         return None
     total, size = blocks.threads * len(blocks.at), map_.data_bits // 8
     thread = np.arange(total) if access.active is None else np.flatnonzero(access.active)
+    if not thread.size:
+        return Rows(thread, thread, thread)
     corner = np.stack([for_all(one, total)[thread] for one in access.coordinates])
     corner, first = np.unique(corner, axis=1, return_index=True)
     inside = np.indices(map_.box[1:]).reshape(map_.rank - 1, 1, -1)
