@@ -51,13 +51,14 @@ def left_out(kernel: Kernel, widest_bytes: int) -> dict[str, LoweredFault]:
     launched, stores = grid.launch(None), dict[int, list[Write]]()
     maps = {} if launched is None else tensor_maps(launched[1])
     for tag in tags:
-        for one in blocks.accesses.get(tag, ()):
-            map_ = maps.get(int(np.asarray(one.second).flat[0])) if one.op == TMA_STORE else None
-            if one.op == TMA_STORE and (boxes := stored_boxes(blocks, one, map_)) is None:
-                return {}
-            if map_ is not None and one.reached:
+        for one in (one for one in blocks.accesses.get(tag, ()) if one.reached and _writes(one)):
+            if one.op == TMA_STORE:
+                map_ = maps.get(int(np.asarray(one.second).flat[0]))
+                boxes = stored_boxes(blocks, one, map_)
+                if map_ is None or boxes is None:
+                    return {}
                 stores.setdefault(map_.base // GLOBAL_STEP, []).append((tag, one, boxes))
-            elif _writes(one) and one.space == "gmem" and one.reached:
+            elif one.space == "gmem":
                 stores.setdefault(object_of(one, 1), []).append((tag, one, None))
     tensors = grid.tensors(None)
     numbers = any("?" in kind or kind in _INTEGERS for kind in grid.types.get(kernel.name, []))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ def stored_boxes(blocks: Blocks, access: Recorded, map_: Descriptor | None) -> R
         return Rows(thread, thread, thread)
     corner = np.stack([for_all(one, total)[thread] for one in access.coordinates])
     corner, first = np.unique(corner, axis=1, return_index=True)
-    inside = np.indices(map_.box[1:]).reshape(map_.rank - 1, 1, -1)
+    inside = np.indices(map_.box[1:]).reshape(map_.rank - 1, 1, math.prod(map_.box[1:]))
     rows = corner[1:, :, None] + inside
     dims = np.array(map_.dims)
     kept = ((rows >= 0) & (rows < dims[1:, None, None])).all(0)
