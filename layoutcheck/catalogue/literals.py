@@ -148,27 +148,28 @@ def _opens(token: re.Match[str]) -> bool:
 
 
 def _of_group(tokens: _Tokens) -> tuple[int, list[str]]:
-    """Of a group that begins here: the letters of the shortest needed word, and these words; 0 where it has none.
+    """Of a group that begins here: the weight of the lightest needed word, and these words; 0 where it has none.
 
-    Of what follows one another, the words of the item whose shortest word is longest; of alternatives those of each.
+    Of what follows one another, the words of the item whose lightest is heaviest; of alternatives those of each.
     """
-    shortest, every = _ANY, list[str]()
-    longest, best = 0, list[str]()
+    lightest, every = _ANY, list[str]()
+    heaviest, best = 0, list[str]()
     for token in tokens:
         kind, text = token.lastgroup, token[0]
         if kind == "run":
             word = _plainest(_ESCAPE.sub(r"\1", text) if "\\" in text else text)
-            if len(word) >= max(longest + 1, _FEWEST):
-                longest, best = len(word), [word]
+            weight = len(word) + 2 * sum(map(str.isdigit, word))  # few texts hold a code's number
+            if weight >= max(heaviest + 1, _FEWEST):
+                heaviest, best = weight, [word]
         elif _opens(token):
             least, words = _of_group(tokens)
-            if least > longest and not text.startswith(("(?!", "(?<!")):
-                longest, best = least, words
+            if least > heaviest and not text.startswith(("(?!", "(?<!")):
+                heaviest, best = least, words
         elif kind == "end":
-            shortest, every = min(shortest, longest), [*every, *best]
+            lightest, every = min(lightest, heaviest), [*every, *best]
             if text != "|":
-                return (shortest, every) if shortest and text == ")" else (0, [])
-            longest, best = 0, []
+                return (lightest, every) if lightest and text == ")" else (0, [])
+            heaviest, best = 0, []
     raise ValueError("a group that does not end")
 
 
