@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from operator import or_
 
 _LAST = "\U0010ffff"  # behind every letter
@@ -26,20 +26,21 @@ class Lookup:
     @lru_cache(maxsize=1 << 14)  # noqa: B019 - there is one for the life of the process
     def holding(self, run: tuple[str, ...]) -> tuple[int, ...]:
         """The texts that hold these words in a row, of which the first and the last may be parts of theirs."""
-        if len(run) < 2:
-            left = (1 << len(self._texts)) - 1
-        else:
-            left = self._beginning(run[-1]) & self._ending(run[0])
+        left = (1 << len(self._texts)) - 1
         for word in run[1:-1]:
             left &= self._having.get(word, 0)
+        if len(run) > 1 and left:
+            left &= self._beginning(run[-1]) & self._ending(run[0])
         window = " ".join(run)
         return tuple(i for i in _bits(left) if window in self._texts[i])
 
+    @cache  # noqa: B019
     def _beginning(self, part: str) -> int:
         """The texts with a word that begins so."""
         words = self._words[bisect_left(self._words, part) : bisect_left(self._words, part + _LAST)]
         return reduce(or_, map(self._having.__getitem__, words), 0)
 
+    @cache  # noqa: B019
     def _ending(self, part: str) -> int:
         """The texts with a word that ends so."""
         turned, words = part[::-1], self._backwards
