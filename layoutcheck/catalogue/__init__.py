@@ -264,7 +264,8 @@ def _of_entries(
         answering.of_entry(entry, match, folded, place, text) for entry, match in found[:MOST_ANSWERS]
     ]
     if not spoken.is_open(first) and first.entry.name not in (*_OF_LAWS, *evidence.DIED):
-        return [first, *rest]
+        site = unmatched.site(found[0][1], folded) if first.entry in tables.DSL else ()
+        return [replace(first, facts=(*first.facts, *site)), *rest]
     prose, lawless = symptoms.is_prose(folded), first.entry.name in evidence.DIED
     if not prose:
         silent = lawless or where.world == origin.COMPILER

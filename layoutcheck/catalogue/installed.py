@@ -61,8 +61,9 @@ def operand(operation: str, number: int) -> tuple[str, tuple[str, ...]]:
 
 
 def short(path: str) -> str:
-    """A file's path inside the package cutlass: "cute/core.py"."""
-    return path.rpartition("/cutlass/")[2]
+    """A file's path inside the package cutlass, "cute/core.py"; of what stands beside it inside the DSL, "iket/cli/base.py"."""
+    inside = path.rpartition(f"/{DSL}/")[2].removeprefix("dsl_packages/")
+    return inside.rpartition("cutlass/")[2]
 
 
 @lru_cache(maxsize=1)

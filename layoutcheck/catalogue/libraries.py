@@ -23,14 +23,10 @@ _KINDS = (".py", ".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".inl")
 _OTHERS = frozenset((".git", "__pycache__", "node_modules", "build", "site-packages", ".venv", "venv"))
 # of other projects
 _BELOW = frozenset(("cccl", "cutlass", "thrust", "cub", "3rdparty", "third_party", "thirdparty", "spdlog"))
-_FRAME = re.compile(
-    r'File "(?P<file>[^"]{1,400})", line (?P<line>[0-9]+)|(?P<test>[\w~./+-]{1,400}\.py):(?P<row>[0-9]+): '
-)
 _BEHIND = re.compile(
     r"\bis false: |static assertion failed(?: with|:)? \"?|what\(\): +|Assertion (?:error|failed)\b[^:]{0,80}: |[Rr]eason: "
 )
 _LONGEST = 600  # characters of a message
-_MOST_SHOWN = 6  # words of a source line that are compared: a text may be cut behind them
 _LARGEST = 1 << 19  # bytes of a file
 _RUNS = (4, 3, 2)  # words in a row that are looked for
 _MOST_RUNS = 8  # of one message
@@ -152,24 +148,19 @@ def _place(path: str, root: Path, package: str) -> str:
 
 def _at_frame(folded: str, root: Path, package: str) -> raised.Raised | None:
     """The statement that the last frame of the text stands at, where its file is one of the library's and shows the same words."""
-    last = next(reversed(list(_FRAME.finditer(folded))), None)
-    if last is None:
+    shown = raised.standing(folded)
+    if shown is None:
         return None
-    file, line = (last["file"] or last["test"]).replace("\\", "/"), int(last["line"] or last["row"])
-    shown = re.match(r"(?:, in [\w.<>]+)? (?P<source>(?:assert|raise)\b.{0,60})", folded[last.end() :])
-    inside = file.rpartition(f"/{package}/")[2] if package else file
+    inside = shown.file.rpartition(f"/{package}/")[2] if package else shown.file
     path = next((path for path in _suffixes(root, inside) if path.is_file()), None)
-    if shown is None or path is None or path.suffix != ".py":
+    if path is None or path.suffix != ".py":
         return None
     text = path.read_text(errors="replace")
     try:
-        found = raised.at_line(str(path), text, line, _place(str(path), root, package))
+        found = raised.at_line(str(path), text, shown.line, _place(str(path), root, package))
     except SyntaxError:
         return None
-    if found is None:
-        return None
-    words = zip(re.findall(r"\w+", shown["source"]), re.findall(r"\w+", found.said), strict=False)
-    return found if all(a == b for a, b in list(words)[:_MOST_SHOWN]) else None
+    return found if found and shown.is_(found) else None
 
 
 def _suffixes(root: Path, file: str) -> Iterator[Path]:

@@ -20,6 +20,18 @@ from layoutcheck.catalogue.lookup import Lookup
 from layoutcheck.catalogue.raising import EXPECTS, Statement, of_file, walk
 
 _SAID = re.compile(r"(?:Error|Exception|\berror): (?:Error: )?(?=\S)")
+_FRAME = re.compile(
+    r'File "(?P<file>[^"]{1,400})", line (?P<line>[0-9]+)(?:, in [\w.<>]+)?|(?P<test>[\w~./+-]{1,400}\.py):(?P<row>[0-9]+): '
+)
+# The source below a frame, of which Python prints the first line alone.
+_SHOWN = re.compile(
+    r" ?(?P<source>(?:assert|raise)\b.{0,60}?)(?= \^|(?<=[(,]) ?[\w.]+(?:Error|Exception): |$)|(?: ?(?:assert|raise)\b.{60})"
+)
+_MOST_SHOWN = 6  # words of it that are compared: a text may be cut behind them
+_KIND = re.compile(r"\b\w*(?:Error|Exception|Interrupt): (?:\w+Error: )?(?P<said>\S.{0,400})")
+_BEHIND = re.compile(
+    r" (?:File \"|Traceback \(|During handling|The above exception|-->)"
+)  # what follows a message
 _MOST_SAID = 8  # messages of one text that are looked for
 _MOST_WORDS = 4  # in a row that are looked for
 _MOST_FILES = 4  # that are parsed for one message: those with most of its words
@@ -69,13 +81,64 @@ class Raised(NamedTuple):
 
 
 def find(folded: str) -> Raised | None:
-    """The statement that raises the last message of the text for which there is one; None without a DSL."""
+    """The statement that raises the last message of the text for which there is one; None without a DSL.
+
+    Of several with these words it is the one at which the last frame stands; it is that one too where no words tell one.
+    """
+    at, is_worded = _at_frame(folded)
+    if is_worded:
+        return at
     said = messages(folded)
     for message in said:
         found = [] if _PYTHONS.match(message) else _search(message)
         if found:
             return chosen(found, folded)
-    return next((one for message in said for one in _in_named_files(message, folded)), None)
+    return next((one for message in said for one in _in_named_files(message, folded)), at)
+
+
+def _at_frame(folded: str) -> tuple[Raised | None, bool]:
+    """The statement of the installed DSL at which the last frame of the text stands, if it has that one there; whether the message has its words."""
+    shown = standing(folded)
+    own = shown and next((one for one in files() if shown.file.endswith(_ends(one[0]))), None)
+    found = at_line(*own, shown.line, "") if shown and own else None
+    if not (shown and own and found and shown.is_(found)):
+        return None, False
+    said = _KIND.search(folded, shown.end)
+    message = said["said"] if said else ""
+    worded = (one for _, one in statements(*own, message, named=True) if one.place == found.place)
+    if exact := next(worded, None):
+        return exact, True
+    told = _BEHIND.split(message)[0] or shown.source.removeprefix("raise ").partition("(")[0]
+    return (None if told.startswith("assert") else found._replace(said=told)), False
+
+
+def _ends(path: str) -> tuple[str, ...]:
+    """How a frame's path of a file of the DSL may end, whatever folder it is installed in."""
+    return tuple(f"/{folder}/{short(path)}" for folder in ("cutlass", "dsl_packages"))
+
+
+class Shown(NamedTuple):
+    """The last frame of a text, which shows the statement that raises: its file, its line, its `source`, and where that ends."""
+
+    file: str
+    line: int
+    source: str
+    end: int
+
+    def is_(self, found: Raised) -> bool:
+        """Whether a statement, as `at_line` has it, begins with the words that the text shows."""
+        words = zip(re.findall(r"\w+", self.source), re.findall(r"\w+", found.said), strict=False)
+        return all(a == b for a, b in list(words)[:_MOST_SHOWN])
+
+
+def standing(folded: str) -> Shown | None:
+    """The last frame of a text, if it shows that its statement raises."""
+    last = next(reversed(list(_FRAME.finditer(folded))), None)
+    shown = _SHOWN.match(folded, last.end()) if last else None
+    if last is None or shown is None:
+        return None
+    file, line = (last["file"] or last["test"]).replace("\\", "/"), int(last["line"] or last["row"])
+    return Shown(file, line, (shown["source"] or shown[0]).strip(), last.end())
 
 
 def messages(folded: str) -> list[str]:

@@ -146,6 +146,13 @@ def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> A
     return replace(answer, facts=(*statement.described, *answer.facts))
 
 
+def site(match: re.Match[str], folded: str) -> tuple[str, ...]:
+    """Where the installed DSL raises the message that an entry matches, and on which condition; none where it does not."""
+    found = raised.find(folded)
+    meets = found is not None and (match[0] in found.said or found.said in match[0])
+    return (f"the installed DSL raises it at {found.place}{when(found)}",) if found and meets else ()
+
+
 def _verified(folded: str) -> str | None:
     """The message of a verifier of the DSL's library that stands in the text by itself; None where there is none."""
     for start in (0, *(match.end() for match in _SAID.finditer(folded))):

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (what programs print)
 """What the installed DSL raises for a newcomer's mistakes is answered by the entry that is meant for it."""
 
 from __future__ import annotations
@@ -82,3 +83,43 @@ def test_a_division_by_zero_is_told() -> None:
     )
     (first, *_) = answers(f"{at}\nZeroDivisionError: integer division or modulo by zero")
     assert "A divisor is 0" in first.cause
+
+
+def traceback(inside: str, function: str, source: str, said: str) -> tuple[str, str]:
+    """(a traceback that ends at the last statement of the DSL's function which begins so, that place)."""
+    (path, text) = next(one for one in installed.files() if installed.short(one[0]) == inside)
+    behind = text.index(f"def {function}(")
+    line = text.count("\n", 0, text.index(source, behind)) + 1
+    frame = f'  File "{path}", line {line}, in {function.rpartition(".")[2]}\n    {source}'
+    return (
+        f'Traceback (most recent call last):\n  File "k.py", line 7, in f\n    g(x)\n{frame}\n{said}',
+        f"{inside}:{line}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("inside", "function", "source", "said", "told"),
+    [
+        # repeat_as_tuple has the same words, and stands before it
+        ("cute/core.py", "repeat", 'raise ValueError("n must be >= 1")', "ValueError: n must be >= 1", "n is less than 1"),
+        # the message is made elsewhere
+        ("base_dsl/common.py", "_coerce_to_cuda_version", "raise DSLUserCodeError(", "DSLUserCodeError: 5", "none of None, DSLCudaVersion, str"),
+        # an entry of its own, which does not say where
+        ("cute/nvgpu/warpgroup/mma.py", "_verify", "raise DSLUserCodeError(", "DSLUserCodeError: expects the 'ab_dtype' Op parameter to be one of Float16 or BFloat16", "Float16"),
+    ],
+)  # fmt: skip
+def test_the_last_frame_tells_the_statement(
+    inside: str, function: str, source: str, said: str, told: str
+) -> None:
+    text, place = traceback(inside, function, source, said)
+    (first, *_) = answers(text)
+    whole = " ".join((first.cause, *first.facts))
+    assert f"raises it at {place} where" in whole
+    assert told in whole
+
+
+def test_a_frame_of_another_version_is_not_taken_for_the_line() -> None:
+    """Which has another statement there."""
+    text, place = traceback("cute/core.py", "make_swizzle", 'raise ValueError("b, m', "ValueError: 5")
+    text = re.sub("raise ValueError.*", "raise ValueError(found)", text)
+    assert place not in " ".join(f"{one.cause} {one.facts}" for one in answers(text))
