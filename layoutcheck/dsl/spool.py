@@ -19,6 +19,7 @@ import platform
 import re
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -41,7 +42,7 @@ from layoutcheck.dsl.observe import INTERNAL, STACK_DEPTH, Built, Event, NotLaun
 from layoutcheck.dsl.passed_over import Passed, pass_over
 from layoutcheck.dsl.reads import reads, watch_reads
 from layoutcheck.dsl.shares import FOLDER as TAKEN
-from layoutcheck.dsl.shares import Place, share_tests
+from layoutcheck.dsl.shares import PRESENT, Place, share_tests
 from layoutcheck.dsl.spread import spread_tests
 from layoutcheck.dsl.thin import thin_tests
 from layoutcheck.dsl.unbuilt import sources, stand_in
@@ -56,14 +57,14 @@ _MOST_BYTES = 1 << 30  # of an event
 _PR_SET_PDEATHSIG = 1
 _MARK = "layoutcheck_build"  # an attribute of an exception
 _RAISE = opcode.opmap["RAISE_VARARGS"]  # of `raise` and of `assert`
-_count = itertools.count()
+_count = itertools.count(time.monotonic_ns())  # what `os.exec` makes of a process goes on behind it
 _named = set[str]()  # imported files that were written
 _watching = contextlib.ExitStack()  # never left: the trace ends with the process
 
 
 def write(folder: str, event: dict[str, Any]) -> None:
     """Leave one event; its "kind" says which."""
-    name = Path(folder) / f"{next(_count):08}-{os.getpid()}.json"
+    name = Path(folder) / f"{next(_count):020}-{os.getpid()}.json"
     part = name.with_suffix(".part")
     part.write_text(json.dumps({"pid": os.getpid(), "at": Place.now, **event}), encoding="utf-8")
     part.rename(name)
@@ -158,7 +159,8 @@ def _watch_tests(folder: str, whole: bool, first: bool, own: Sequence[Path]) -> 
         return
     spread_tests()
     taken = Path(folder) / TAKEN
-    if first and taken.is_dir():
+    # A test may replace its process by `os.exec`: what that took, and did not come to, is run by no other.
+    if first and taken.is_dir() and not (taken / PRESENT / str(os.getpid())).exists():
         thin_tests()
         share_tests(taken, lambda count: write(folder, {"kind": "tests", "count": count}))
     if not os.environ.get("PYTHONSAFEPATH"):

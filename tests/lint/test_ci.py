@@ -270,6 +270,13 @@ def test_a_suite_that_ends_before_its_last_test_is_not_seen(tmp_path: Path, deed
     assert any(one.message.startswith(said) for one in found.failures)
 
 
+def test_tests_behind_one_that_replaces_its_process_are_run(tmp_path: Path) -> None:
+    """What the process before it had taken counts as run by another."""
+    again = "os.execve(sys.executable, [sys.executable, *'-m pytest -q'.split()], os.environ | {'AGAIN': ''})"
+    tests = f"import sys\ndef test_a(): 'AGAIN' in os.environ or {again}\ndef test_b(): raise KeyError(1)"
+    assert [one.message for one in suite(tmp_path, tests).failures] == ["test_it.py::test_b: KeyError: 1"]
+
+
 def test_tests_that_did_not_run_are_told(tmp_path: Path) -> None:
     """What is skipped, or fails as it is expected to, is no failure."""
     found = suite(
