@@ -91,7 +91,8 @@ def outline(raw: bytes) -> Outline:
             exports.setdefault(node.name, "")
     main = any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in tree.body)
     compiling = {node.name for node in tree.body if _compiles(node, exports)}
-    calls = {name for node in tree.body for name in _calls(node, exports, compiling)}
+    own = {node.name: node for node in tree.body if isinstance(node, _FUNCTIONS)}
+    calls = {name for node in tree.body for name in _calls(node, exports, compiling, own)}
     every = list(_statements(tree.body))
     known = exports | _constants(every, exports)
     takes = {each.arg for node in every for each in _parameters(node, known)} | set(asked_for(tree, known))
@@ -318,10 +319,13 @@ def _compiles(node: ast.stmt, exports: dict[str, str]) -> TypeGuard[ast.Function
     )
 
 
-def _calls(node: ast.stmt, exports: dict[str, str], compiling: Collection[str]) -> Iterator[str]:
+def _calls(
+    node: ast.stmt, exports: dict[str, str], compiling: Collection[str], own: Mapping[str, ast.stmt]
+) -> Iterator[str]:  # fmt: skip
     """The functions that a statement of a file calls for what they do, and the DSL's `compile` in it.
 
-    A call of one of the file's own functions that are `compiling` counts as `compile` does.
+    A call of one of the file's own functions that are `compiling` counts as `compile` does. What an `own` one
+    uses that is called for what it does, counts as called.
     """
     if isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
         return
@@ -329,6 +333,13 @@ def _calls(node: ast.stmt, exports: dict[str, str], compiling: Collection[str]) 
         called = node.value.func
         if isinstance(called, ast.Name) and called.id in exports:
             yield exports[called.id]
+            seen = [called.id]
+            for each in (part for name in seen for part in ast.walk(own.get(name, called))):
+                if isinstance(each, ast.Name):
+                    yield from filter(None, [exports.get(each.id)])
+                    seen += [each.id] if each.id in own and each.id not in seen else []
+                elif isinstance(each, ast.Attribute):
+                    yield from filter(None, [_chain(each, exports)])
         elif isinstance(called, ast.Attribute):
             yield from filter(None, [_chain(called, exports)])
     for each in ast.walk(node):

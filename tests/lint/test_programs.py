@@ -421,6 +421,15 @@ def test_a_script_may_do_without_a_guard(repository: Settings, text: str, script
     assert "acts.py" not in commands(repository)
 
 
+@pytest.mark.parametrize("name", ["gemm", "add"])
+def test_a_script_may_call_a_function_of_its_own(repository: Settings, name: str) -> None:
+    """One of its functions uses another, which uses what compiles kernels elsewhere, or what does not."""
+    module = "ops" if name == "gemm" else "plain"
+    text = f"from pkg.{module} import {name}\ndef g(): {name}()\ndef main(): g()\nmain()\n"
+    (repository.root / "acts.py").write_text(text)
+    assert ("acts.py" in commands(repository)) is (name == "gemm")
+
+
 def test_a_folder_that_cannot_be_read_is_named(repository: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests may be in it; one that is excluded was not asked for."""
     scan = os.scandir
