@@ -52,6 +52,7 @@ from layoutcheck.settings import find as find_settings
 from layoutcheck.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.sources.traced import Distinct, OrderReport, Trace, distinct
 from layoutcheck.sources.traced_module import TracedModule
+from layoutcheck.sources.wanted_arch import FOR_ANOTHER, other_arch
 from layoutcheck.synthesis.optimum import Optimum, examined, fills_shared
 
 if TYPE_CHECKING:
@@ -86,6 +87,9 @@ def traced(script: Script, *, lowered: bool = True, order: bool = True, workers:
     if script.launch and not has_gpu() and not found.kernels:
         note = "there is no GPU here: --no-launch traces programs that need one"
         found = replace(found, notes=(*found.notes, note))
+    other = "" if script.launch or found.kernels else other_arch(found, script.target)
+    if other:
+        found = replace(found, notes=tuple(dict.fromkeys((*found.notes, f"{FOR_ANOTHER}: --arch {other}"))))
     return judge(found)
 
 

@@ -13,7 +13,7 @@ from layoutcheck.digits import many
 from layoutcheck.sources.pasted import cut, plain
 from layoutcheck.sources.printed import where_of
 from layoutcheck.sources.traced import Frame, TraceFailure
-from layoutcheck.sources.wanted_arch import wanted_arch
+from layoutcheck.sources.wanted_arch import FOR_ANOTHER, wanted_arch
 
 _ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
 _EXCERPT = re.compile(r"^ *(?:--> .*|[0-9]* *\|.*)\n?", re.MULTILINE)
@@ -163,7 +163,7 @@ class Outcomes:
         message = f"{event['type']}: {_PLACED.sub('', _EXCERPT.sub('', said))}"
         where, stack = _where(event), _stack(event)
         if wanted := wanted_arch(said):
-            self.note(f"this kernel is for another architecture: --arch {wanted}")
+            self.note(f"{FOR_ANOTHER}: --arch {wanted}")
         if aside:
             self._aside.append(
                 TraceFailure("raised", f"in a thread or process that it started: {message}", where, stack)

@@ -93,6 +93,11 @@ class Script:
     least: float | None = None
     file: str | None = None
 
+    @property
+    def target(self) -> str:
+        """The architecture that a run without launches builds for."""
+        return self.arch or os.environ.get("CUTE_DSL_ARCH") or "sm_90a"
+
     def below(self) -> list[str]:
         """The folder, below `cwd`, of the project that the program is of, if there is one."""
         return own_project([self.path, *self.args] if self.file is None else [self.file], self.cwd)
@@ -193,7 +198,7 @@ def environment(folder: str, script: Script) -> dict[str, str]:
         env.update(dict.fromkeys(_TARGETS, script.arch))
     if not script.launch:  # what is not compiled must not be kept, nor taken from where it was kept
         env.update(CACHES)
-        env.setdefault("CUTE_DSL_ARCH", "sm_90a")
+        env["CUTE_DSL_ARCH"] = script.target
         # Not that of a GPU of this machine.
         env.setdefault("CUTE_EXPERIMENTAL_DSL_ARCH", env["CUTE_DSL_ARCH"])
         env.setdefault("TORCHDYNAMO_DISABLE", "1")  # torch.compile generates code for a GPU that is not there

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from layoutcheck.sources.traced import UNCOMPILED, Trace
 
+FOR_ANOTHER = "this kernel is for another architecture"  # begins a note
 BUILT_FOR = "kernels that ask for {} were built for it"  # a note
 _REFUSED = re.compile(r"expects arch to be (?:one of \[[^\]]*?)?(?:[\w.]*\.)?(sm_[0-9]+[af]?)")
 # In a test's reason, or a program's error: "SM100", "sm 9.x", "compute capability >= 10.0".
@@ -41,14 +42,14 @@ def without_refusals(trace: Trace, arch: str) -> Trace:
     if _complains(trace, arch):
         return replace(trace, failures=())
     left = (one for one in trace.failures if not (one.kind in _OF_THE_ARCH and wanted_arch(one.message)))
-    notes = (one for one in trace.notes if not one.startswith("this kernel is for another architecture"))
+    notes = (one for one in trace.notes if not one.startswith(FOR_ANOTHER))
     return replace(trace, failures=tuple(left), notes=tuple(notes))
 
 
 def _complains(trace: Trace, arch: str) -> bool:
-    """Whether a program ended before its first kernel with one error, which names other architectures."""
-    said = [set(_named(one.message)) if one.kind == "raised" else set() for one in trace.failures]
-    return len(said) == 1 and bool(said[0]) and arch not in said[0] and not trace.kernels
+    """Whether all that kept a program from building a kernel is that it is for other architectures."""
+    said = [set(_named(one.message)) if one.kind in ("raised", "test") else set() for one in trace.failures]
+    return bool(said) and not trace.kernels and all(named and arch not in named for named in said)
 
 
 def _named(reason: str) -> Iterable[str]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from layoutcheck import tracing
+from layoutcheck.dsl.trace import Script
 from layoutcheck.sources.traced import Kernel, Trace, TraceFailure
 from layoutcheck.sources.wanted_arch import other_arch, wanted_arch, without_refusals
 
@@ -43,7 +47,9 @@ def test_an_error_names_it(said: str, arch: str) -> None:
         (Trace(kernels=KERNELS, failures=(WANTS,)), ""),
         (Trace(failures=(WANTS, TraceFailure("raised", "KeyError"))), ""),
         (Trace(failures=(TraceFailure("raised", "for SM90 and SM100"),)), ""),
-        (Trace(failures=(TraceFailure("test", WANTS.message),)), ""),
+        (Trace(failures=(TraceFailure("test", WANTS.message), WANTS)), "sm_100a"),
+        (Trace(failures=(TraceFailure("test", WANTS.message), TraceFailure("test", "KeyError"))), ""),
+        (Trace(failures=(TraceFailure("exited", WANTS.message),)), ""),
         *((Trace(failures=(TraceFailure("raised", said),)), arch) for said, arch in COMPLAINTS),
     ],
 )
@@ -59,3 +65,15 @@ def test_what_was_refused_for_the_architecture_goes() -> None:
     assert left == Trace(kernels=KERNELS, failures=(kept,), notes=("more",))
     assert without_refusals(Trace(failures=(WANTS,)), "sm_90a") == Trace()
     assert without_refusals(Trace(failures=(WANTS,)), "sm_100a").failures == (WANTS,)
+
+
+def test_a_trace_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Trace(failures=(TraceFailure("test", WANTS.message),))
+    monkeypatch.setattr(tracing, "run_traced", lambda script: seen)
+
+    def notes(**given: Any) -> tuple[str, ...]:
+        return tracing.traced(Script("k.py", **given), lowered=False, order=False).trace.notes
+
+    assert notes(launch=False) == ("this kernel is for another architecture: --arch sm_100a",)
+    assert notes(launch=False, arch="sm_100a") == ()
+    assert not any("architecture" in note for note in notes())
