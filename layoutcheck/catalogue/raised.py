@@ -62,7 +62,7 @@ _OWN_CODE = "/cute/", "/utils/", "/pipeline/", "/memory/", "/_mlir_helpers/", "/
 class Raised(NamedTuple):
     """A statement of the DSL that raises a message.
 
-    `place` is "cute/core.py:17", `function` the function around it, `condition` the Python expression that is true
+    `place` is "cute/core.py:17", the first of the `places` between which a text does not tell, `function` the function around it, `condition` the Python expression that is true
     where it raises ("" where there is none), `told` and `asked` that condition and its opposite as sentences ("" where there
     is no short one); `values` what the message prints of the call ("begin is 2"), `described` what the DSL's documentation
     says of the parameters in the condition; `called` the function as a program calls it; `kernel` whether the file is about layouts, copies and barriers.
@@ -78,6 +78,7 @@ class Raised(NamedTuple):
     values: tuple[str, ...] = ()
     described: tuple[str, ...] = ()
     called: str = ""
+    places: int = 1
 
 
 def find(folded: str) -> Raised | None:
@@ -170,6 +171,7 @@ def chosen(found: list[Raised], folded: str) -> Raised:
     others = f" (or {', '.join(functions[1:3])})" if len(functions) > 1 else ""
     alike = len({one.told for one in fitting}) == 1
     return fitting[0]._replace(
+        places=len({one.place for one in fitting}),
         called=functions[0] + others,
         told=fitting[0].told if alike else "",
         condition=fitting[0].condition if alike else "",

@@ -31,6 +31,7 @@ from layoutcheck.catalogue import (
 )
 from layoutcheck.catalogue.answering import Answer
 from layoutcheck.catalogue.entry import Known
+from layoutcheck.digits import many
 
 _VERIFIER = tables.called("dsl.other-verifier")
 _RAISED, _ASSERTED = tables.called("dsl.raised"), tables.called("dsl.asserted")
@@ -150,7 +151,10 @@ def site(match: re.Match[str], folded: str) -> tuple[str, ...]:
     """Where the installed DSL raises the message that an entry matches, and on which condition; none where it does not."""
     found = raised.find(folded)
     meets = found is not None and (match[0] in found.said or found.said in match[0])
-    return (f"the installed DSL raises it at {found.place}{when(found)}",) if found and meets else ()
+    if not (found and meets):
+        return ()
+    others = f" and {many(found.places - 1, 'other place')}" if found.places > 1 else ""
+    return (f"the installed DSL raises it at {found.place}{others}{when(found)}",)
 
 
 def _verified(folded: str) -> str | None:
