@@ -31,6 +31,7 @@ from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel
 from layoutcheck.order.trips import GRID
 from layoutcheck.provenance.copied import blocks_of, kernels_of, of_copies
+from layoutcheck.provenance.epilogue import astray
 from layoutcheck.provenance.examine import confirmed, examine, followed
 from layoutcheck.provenance.further import TILES_SECONDS, by_rows, left_short, of_last, of_more
 from layoutcheck.provenance.instances import OTHERS, USUAL, Instance, by_block, unequal
@@ -47,6 +48,7 @@ from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 10.0  # of processor time that a kernel may take
 RUNNING = "sums of products go on from tile to tile of one operand: if running sums are meant"
+BESIDE = "results are combined with elements of another tile in another block: if that is meant"
 AGAIN = "two blocks store one result at two places of C: if that is meant"
 _TILES = "tiles of C beside the first"
 _UNSET, _SUMS = "registers that nothing may have written", "sums that may count what was filled in"
@@ -185,6 +187,9 @@ def _checked(
         but = f", and nothing uses argument {spare[0]}" if spare else ""
         which = f"A and B of {one_tensor} of {len(every)} products"
         unchecked.append(f"{which} are elements of one tensor{but}: if that is meant")
+    if judged.beside:
+        which = " and ".join(map(str, sorted(judged.beside)))
+        unchecked.append(f"which elements of argument {which} results are combined with")
     if judged.stored > judged.placed and all(one.kind != "place" for one in breaches):
         part = f"{judged.stored - judged.placed:,} of {judged.stored:,} bytes of results"
         unchecked.append(f"where {part} are stored: {'; '.join(judged.unplaced)}")
@@ -316,7 +321,10 @@ def _tiles_of_several(
     clusters = list(instance.neighbours(instance.of(kernel)))
     left = clusters[len(known) :]
     every = [*known, *(followed(kernel, text, budget, one) for one in left)] if len(clusters) > 1 else []
-    return (place_tiles(every, every[0].names) if every else []), ""
+    found = place_tiles(every, every[0].names) if every else []
+    found += [] if found or not every else astray(every, every[0].names)
+    sure = [one for one in found if not dict(one.facts).get("guessed")]
+    return sure, "" if sure == found else BESIDE
 
 
 def _products(kernel: WatchedKernel) -> list[Operation]:

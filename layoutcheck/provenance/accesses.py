@@ -16,8 +16,8 @@ from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import number
 from layoutcheck.provenance.carry import carry, multiplies
-from layoutcheck.provenance.refs import UNKNOWN, Array, Refs, met_places, refs_of
-from layoutcheck.provenance.tracker import KIND, Tracker
+from layoutcheck.provenance.refs import FLAGS, PRODUCT, UNKNOWN, Array, Refs, met_places, refs_of
+from layoutcheck.provenance.tracker import FLOAT, KIND, Tracker
 from layoutcheck.sources.mlir import Block, Operation, Value, integer, integers
 
 
@@ -240,11 +240,17 @@ def carried(on: Tracker, op: Operation) -> Step:
     outs = [on.slots[v] for v in op.results]
     given = [(slot, max(1, kind.size_bytes)) for slot, kind in sources]
     times = multiplies(op) and len(given) > 1 and given[0][1] == given[1][1]
+    kind = parse_type(op.results[0].type)
+    alike = {i for i, v in enumerate(op.operands) if v.type == op.results[0].type and FLOAT.search(v.type)}
+    each = max(1, kind.size_bytes // max(1, kind.count if kind.kind == "vector" else 1))
+    mates = [] if on.every else [(i, j) for i in alike for j in alike if i != j]
 
     def run() -> None:
         taken = [refs_of(values[s], n) for s, n in given]
         if times:
             meet(on, *np.broadcast_arrays(taken[0], taken[1]))
+        for i, j in mates:
+            combine(on, taken[i][:, ::each], taken[j][:, ::each])
         for slot, at in zip(outs, function(taken), strict=True):
             values[slot], provenance[slot] = Refs(at), on.unsaid
 
@@ -285,6 +291,16 @@ def meet(on: Tracker, a: Array, b: Array) -> None:
     which = met_places(a, b)
     if which.any():
         on.met.append(np.unique(np.stack([a[which], b[which]]), axis=1))
+
+
+def combine(on: Tracker, results: Array, others: Array) -> None:
+    """Note which elements of memory come to elements of products."""
+    if results.any() and others.any() and on.combined_most > 0:
+        a, b = np.broadcast_arrays(results, others)
+        which = (a & PRODUCT != 0) & (a & FLAGS == 0) & (b > UNKNOWN) & (b < PRODUCT)
+        if which.any():
+            on.beside.append(np.stack([a[which], b[which]]))
+            on.combined_most -= int(which.sum())
 
 
 def shuffle(on: Tracker, op: Operation) -> Step:

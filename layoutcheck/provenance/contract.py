@@ -26,6 +26,7 @@ import numpy as np
 from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.provenance.depth import NO_TENSOR, SEVERAL, Depths, coordinate
+from layoutcheck.provenance.epilogue import uncompared
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.origins import left_over, of_one_tensor
 from layoutcheck.provenance.place import OTHERS, place_results
@@ -69,6 +70,7 @@ def judge(products: Products, names: Names, tiles: bool = False) -> Judged:
     found.breaches += [Breach("unset", op, "C", (("thread", 0),)) for op in products.unset]
     found.breaches += _of_tensor_memory(products)
     place_results(products, names, found, tiles)
+    found.beside = uncompared(products, names)
     if not tiles:
         found.breaches += dropped(products, names)
         found.idle = idle(products, names)

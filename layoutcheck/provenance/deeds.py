@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.order.watched import Watched
 from layoutcheck.provenance.refs import Array
@@ -43,7 +45,8 @@ class Followed:
     two others met in, ascending, these two, and whether they were multiplied: (4, references). `taken` are
     references that something computes with or rests on, ascending. `touched` are the numbers of global
     objects that plain loads take elements from, `rests` has the bits of what the places of elements that are
-    loaded rest on. `opaque` says that something may write shared memory in a way
+    loaded rest on. `beside` are elements of products with those of memory that came to them: (2, pairs).
+    `opaque` says that something may write shared memory in a way
     that is not followed, `begun` that something may write tensor memory so.
     """
 
@@ -58,3 +61,4 @@ class Followed:
     opaque: bool = False
     begun: bool = False
     rests: int = 0
+    beside: Array = field(default_factory=lambda: np.zeros((2, 0), np.int64))

@@ -118,7 +118,7 @@ class _Steps:
         touched, opaque = frozenset(tracker.touched), bool(problem) or self.opaque
         return Followed(
             watched, tracker.deeds, tracker.next, met, pairs, taken, problem, touched, opaque, self.begun,
-            tracker.rests,
+            tracker.rests, np.concatenate([np.zeros((2, 0), np.int64), *tracker.beside], 1),
         )  # fmt: skip
 
 

@@ -82,6 +82,7 @@ class Judged:
     left: dict[Operation, frozenset[int]] = field(default_factory=dict)
     short: list[Breach] = field(default_factory=list)
     idle: dict[Operation, Breach] = field(default_factory=dict)
+    beside: set[int] = field(default_factory=set)
 
     def knows(self, op: Operation) -> bool:
         """Whether a block that was followed executes an instruction."""
@@ -119,7 +120,7 @@ class Judged:
         self.breaches, self.short = self.breaches + other.breaches, self.short + other.short
         self.placed, self.stored = self.placed + other.placed, self.stored + other.stored
         self.unplaced |= other.unplaced
-        self.met = self.met or other.met
+        self.met, self.beside = self.met or other.met, self.beside | other.beside
         self.one_tensor |= other.one_tensor
         self.serving |= other.serving
         for op, left in other.left.items():

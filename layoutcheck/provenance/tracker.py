@@ -27,6 +27,7 @@ FLOAT = re.compile(r"(?:^|[<x(, ])(?:b?f|tf)[0-9]+")
 KIND = re.compile(r"<(?:\w+\s+)?(\w+)>")  # of an attribute: its last word
 _MOST_REFS = 1 << 26  # of one block: half a gigabyte
 _WORST = ("data", "blocked")
+_MOST_COMBINED = 1 << 20  # elements of products that are kept with those of memory which come to them
 
 
 class TooMuch(Exception):
@@ -53,6 +54,8 @@ class Tracker:
         self.arrays: dict[int, Array] = {}
         self.deeds: dict[int, Deed] = {}
         self.met: list[Array] = []
+        self.beside: list[Array] = []
+        self.combined_most = _MOST_COMBINED
         self.pairs: list[Array] = []
         self.taken: list[Array] = []
         self.next = FIRST

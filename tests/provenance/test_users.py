@@ -23,7 +23,12 @@ K_LEFT = {
 }  # fmt: skip
 # kernel, architecture, variants, what is told of each
 FEW = (
-    ("warps", "sm_80", "6 16 18 20 29 31", (("LC612",), (SHORT,), (), (SHORT,), ("LC603",), (SHORT,))),
+    (
+        "warps",
+        "sm_80",
+        "6 16 18 20 29 31 32 33",
+        (("LC612",), (SHORT,), (), (SHORT,), ("LC603",), (SHORT,), (), ("LC614",)),
+    ),
     pytest.param(
         "warps",
         "sm_80",

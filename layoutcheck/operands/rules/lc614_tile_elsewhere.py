@@ -15,6 +15,12 @@ def tell(kind: str, facts: dict[str, Any]) -> tuple[str, str]:
             f"Both bring the same {facts['of']:,} B of argument {source} to two places of shared memory. The kernel is given "
             f"argument {target} of the same shape, and uses none of it: one of the copies has the wrong tensor map or tensor."
         )
+    if kind == "tile beside":
+        return "results are combined with elements of another tile", (
+            f"{list(facts['at'])} of argument {target} is combined with {list(facts['held'])} of argument {source}, and "
+            f"{list(facts['other'])} with {list(facts['again'])}, by another block or statement. Mode {facts['mode']} of argument "
+            f"{source} has the extent of a mode of argument {target}: the index of another tile stands in its place."
+        )
     rest = f"{facts['differ']:,} of {facts['of']:,} elements that were followed come from another place than theirs."
     if kind == "tile twice":
         return "whole tiles of a tensor are taken twice, and others never", (
