@@ -197,6 +197,13 @@ def _left(fault: LoweredFault, what: str) -> tuple[str, str]:
     )
 
 
+def _unread(fault: LoweredFault, what: str) -> tuple[str, str]:
+    return (
+        f"a kernel of {fault.called} blocks reads only a part of the tensor: nothing at {fault.mode}",
+        f"No block of the grid reads {fault.other:,} of its {fault.coordinate:,} elements: one tile of a loop that goes over this mode. If it begins a turn too late, or ends a turn too early, the result lacks them.",
+    )
+
+
 class _Kind(NamedTuple):
     """A kind of fault: its rule, what `LoweredFault.other` is in the evidence, title and message.
 
@@ -248,6 +255,7 @@ _KINDS = {
         "Thread {f.thread} of the tiled copy never reaches the copy. Of the bytes that such threads would write {f.other} are read, from byte {f.address} of shared memory on, and nothing in the kernel writes them.",
     )),
     "left": _Kind("LC203", "left_elements", _left, "note"),
+    "unread": _Kind("LC203", "left_elements", _unread, "note"),
     "race": _Kind("LC210", "other_thread", _said(
         "several threads write different data to the same bytes", "{both}, from different sources."
     )),

@@ -61,10 +61,18 @@ def test_products(name: str, arch: str, hows: str, told: tuple[tuple[str, ...], 
 
 @pytest.mark.parametrize(
     ("name", "hows", "left"),
-    [("tail", "0 4", [4129]), ("batches", "3", [18432]), ("slabs", "0 2", [2048])],
+    [
+        ("tail", "0 4", [4129]),
+        ("batches", "3", [18432]),
+        ("slabs", "0 2", [2048]),
+        ("sums", "0 1 2 3", [1024, 1024]),
+    ],
 )
 def test_what_a_grid_leaves_of_a_tensor(name: str, hows: str, left: list[int]) -> None:
-    """All but the first tile of 51 x 91 elements, three of four batches of 64 x 96, one of 8 tiles by TMA."""
+    """All but the first tile of 51 x 91 elements, three of four batches of 64 x 96, one of 8 tiles by TMA.
+
+    And of four chunks that are summed the last, or the first.
+    """
     with SharedLowering() as lowering:
         found = trace_script(
             "-m", [COPIES, name, *hows.split()], launch=False, arch="sm_90a", cwd=str(ROOT), lowering=lowering

@@ -123,15 +123,16 @@ def _left(
     where = "" if thread < 0 else str(blocks.at[thread // blocks.threads]).replace(" ", "")
     return tag, LoweredFault(
         "left", "dst", one.op, "gmem", max(0, thread) % blocks.threads, at, size, count // size, where,
-        coordinate=whole // size, mode=_indices(tensor, left), called=_grid(blocks),
+        coordinate=whole // size, mode=indices(tensor, left), called=grid_of(blocks),
     )  # fmt: skip
 
 
-def _grid(blocks: Blocks) -> str:
+def grid_of(blocks: Blocks) -> str:
+    """The extents of the grid."""
     return "({},{},{})".format(*(max(at) + 1 for at in zip(*blocks.at, strict=True)))
 
 
-def _indices(tensor: Tensor, left: Mask) -> str:
+def indices(tensor: Tensor, left: Mask) -> str:
     """Indices of modes of which nothing is written, as "indices 1000 to 1002 of mode 0"; "" for none."""
     rest = np.flatnonzero(left)[:: tensor.bits // 8] * 8 // tensor.bits
     modes = [one for one in zip(tensor.stride, tensor.shape, tensor.modes, strict=True) if one[0] > 0]

@@ -18,6 +18,7 @@ from layoutcheck.dsl.lowered.calls import Call, numbers_of, unwritten
 from layoutcheck.dsl.lowered.conditions import conditions
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.covered import left_out
+from layoutcheck.dsl.lowered.covered_reads import unread
 from layoutcheck.dsl.lowered.evaluate import evaluate_kernel
 from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.judged_blocks import object_of
@@ -233,7 +234,8 @@ def outside(lowered: Lowered, arch: str, text: str, calls: Iterable[Call | None]
         for tag, faults in left.faults.items():
             found.faults.setdefault(tag, (threads, []))[1].extend(faults)
         if not any(tag in found.faults for tag in kernel.lowered_ops):
-            found.faults.update((tag, (threads, [one])) for tag, one in left_out(kernel, widest).items())
+            told = left_out(kernel, widest) or unread(kernel, widest)
+            found.faults.update((tag, (threads, [one])) for tag, one in told.items())
     return found
 
 

@@ -35,6 +35,7 @@ TOLD = {
     "boxes": ("note LC614", "note LC614", "LC501", "note LC614", "note LC614", "LC507"),
     "seen": ("LC605", "LC605", "LC605", "right"),
     "slabs": ("note LC203", "note LC203", "note LC525"),
+    "sums": ("note LC203", "note LC203", "right"),
 }  # fmt: skip
 NAMED = {"gather": "addresses or predicates known at run time"}  # what is not checked
 
@@ -480,6 +481,26 @@ def run_slabs(a: cute.Tensor, b: cute.Tensor, _: cute.Tensor, how: Constexpr):
     slabs(a, lb, tb, how).launch(grid=(a.shape[0] // 32, 1, 1), block=(N, 1, 1))
 
 
+@cute.kernel
+def sums(a: cute.Tensor, b: cute.Tensor, how: Constexpr):
+    """Sums of rows, one for each warp. 1 without the last chunk; 2 without the first; 3 from the end on
+    (right)"""
+    t, (bx, _, _) = arch.thread_idx()[0], arch.block_idx()
+    row, total = 4 * bx + t // 32, Float32(0)
+    chunks = cute.local_tile(a, (1, N), (row, None))
+    last = cute.size(chunks, mode=[2])
+    part = cute.make_rmem_tensor((4,), Float32)
+    for i in cutlass.range(int(how == 2), last - int(how == 1), unroll=1):
+        at = last - 1 - i if const_expr(how == 3) else i
+        cute.autovec_copy(cute.local_tile(chunks[0, None, at], (4,), (t % 32,)), part)
+        for k in cutlass.range_constexpr(4):
+            total += part[k]
+    for lanes in (16, 8, 4, 2, 1):
+        total += arch.shuffle_sync_bfly(total, lanes)
+    if t % 32 == 0:
+        b[row, 0] = total
+
+
 @cute.jit
 def run(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, name: Constexpr, how: Constexpr):
     args = (a, c, b) if const_expr(name == "gather") else (a, b)
@@ -500,7 +521,7 @@ TILES = {
     "seen": (32, 32),
 }
 GRIDS = {"residue": (1, 1, 1), "buffers": (1, 1, 1), "rows": (8, 1, 1), "halves": (32, 1, 1),
-         "gather": (4, 1, 1), "inplace": (2, 1, 1), "registers": (4, 1, 1),
+         "gather": (4, 1, 1), "inplace": (2, 1, 1), "sums": (2, 1, 1), "registers": (4, 1, 1),
          "large": (49152, 1, 1)}  # fmt: skip
 # shapes of a, b and c of each kernel: strides are those of the last mode first, if not given
 SHAPES = {
@@ -510,7 +531,7 @@ SHAPES = {
     "gather": ((40, 32), (14, 32), (14,)), "inplace": ((64, 32), (64, 32)),
     "registers": ((4, 512), (4, 512)), "large": ((49152, 65536), (49152, 128)),
     "boxes": ((256, 64), (256, 64), (256, 64)), "seen": ((64, 64), (64, 64)),
-    "slabs": ((64, 256), (64, 256)),
+    "slabs": ((64, 256), (64, 256)), "sums": ((8, 512), (8, 1)),
 }  # fmt: skip
 COLUMNS = ("buffers",)
 
