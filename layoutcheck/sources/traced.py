@@ -88,7 +88,8 @@ class LoweredFault:
     "mode", `other` is the extent of mode `mode`, and `coordinate` where the access lies in it. Of
     "member" the address counts from the member's begin; `mode` is its name, `called` that of the one hit,
     and of "padding" `coordinate` the end of what is reached. Of "left" and "unread" (elements that no
-    block writes, or reads) `other` of `coordinate` elements are left, `mode` says at which indices, `called` is the grid.
+    block writes, or reads) `other` of `coordinate` elements are left, `mode` says at which indices, `called`
+    is the grid.
     """
 
     kind: str
