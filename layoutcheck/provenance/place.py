@@ -18,6 +18,7 @@ NO_TENSOR = "they are stored in no tensor that the kernel's arguments tell"
 NO_NAME = "their products are not followed"
 SEVERAL = "rows or columns lie along several modes of a tensor"
 NO_RESULT = "no result was seen to reach them"
+SUMS = "some are made of several results, and which of them is not compared"
 ORDER = "tiles of C are in another order than those of A or B: if that is meant"
 OTHERS = "C has other rows or columns than A and B have"
 _FEW = 1 / 8  # of the elements of a tile: where more stray, the order may be meant
@@ -50,7 +51,10 @@ class Stores:
 def place_results(products: Products, names: Names, found: Judged, tiles: bool) -> None:
     """Compare the places of all results; `tiles`: of several tiles. `found.unplaced` is what cannot be."""
     for stores in by_object(products):
-        found.stored += stores.at.size
+        several = products.replay.summed.get(int(stores.at[0]) // GLOBAL_STEP, 0)
+        found.stored += stores.at.size + several
+        if several:
+            found.unplaced[SUMS] = None
         why = placed(stores, products, names, found, tiles)
         if why:
             found.unplaced[why] = None

@@ -59,6 +59,7 @@ class Replay:
     stored: list[Stored] = field(default_factory=list)
     lost: dict[str, int] = field(default_factory=dict)
     mixed: bool = False  # whether what is made of several elements of products was stored
+    summed: dict[int, int] = field(default_factory=dict)  # bytes of these, by the number of their tensor
     bare: list[Stored] = field(default_factory=list)  # bytes beside results that nothing wrote, as stored
     brought: list[Array] = field(default_factory=list)  # labels of every 16th byte written to shared memory
     left: list[NDArray[np.bool_]] = field(init=False)  # the elements of products that were stored
@@ -236,7 +237,9 @@ class Replay:
     def _keep(self, block: int, op: Operation, at: Array, labels: Array) -> None:
         of_product = (labels & PRODUCT) != 0
         kept = of_product & ((labels & FLAGS) == 0)
-        self.mixed = self.mixed or bool((of_product & ~kept).any())
+        if several := int((of_product & ~kept).sum()):
+            number = int(at.flat[0]) // spaces.GLOBAL_STEP
+            self.mixed, self.summed[number] = True, self.summed.get(number, 0) + several
         if kept.any():
             self._leave(block, labels)
             self.stored.append(Stored(op, at[kept], labels[kept] & ~PRODUCT, block))

@@ -87,9 +87,8 @@ class LoweredFault:
     allocation's begin, which is aligned to `align` bytes and here lies `base` past a multiple of 1024. Of
     "mode", `other` is the extent of mode `mode`, and `coordinate` where the access lies in it. Of
     "member" the address counts from the member's begin; `mode` is its name, `called` that of the one hit,
-    and of "padding" `coordinate` the end of what is reached. Of "left" and "unread" (elements that no
-    block writes, or reads) `other` of `coordinate` elements are left, `mode` says at which indices, `called`
-    is the grid.
+    and of "padding" `coordinate` the end of what is reached. Of "left" and "unread" (by stores,
+    or loads, of all blocks) `other` of `coordinate` elements are, at indices of `mode`; `called` is the grid.
     """
 
     kind: str

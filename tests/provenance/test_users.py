@@ -8,6 +8,7 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
 from layoutcheck.provenance import check_products
+from layoutcheck.provenance.place import SUMS
 from layoutcheck.tracing import judge
 from tests.lowering import SharedLowering
 from tests.users import ROOT, Kernel, kernels, traced
@@ -55,6 +56,8 @@ def test_products(name: str, arch: str, hows: str, told: tuple[tuple[str, ...], 
     short = [one for report in found.operands for one in report.findings if one.code == SHORT]
     kept = [(one.severity, one.evidence["left"], one.evidence["twice"]) for one in short]
     assert kept == [K_LEFT[name, int(how)] for how in hows.split() if (name, int(how)) in K_LEFT]
+    sums = [any(SUMS in words for words in report.unchecked) for report in found.operands]
+    assert sums == [name == "warps" and how == "34" for how in hows.split()]
     scales = [any("scale factors of" in words for words in report.unchecked) for report in found.operands]
     assert scales == [name == "scaled4"] * len(told)
 

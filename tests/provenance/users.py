@@ -33,7 +33,8 @@ TOLD = {
     "warps": ("LC604", "LC100 LC257", "LC602", "LC603", "LC609", "LC612", "LC604", "LC604", "LC604",
               "LC604", "LC501 LC603", "LC604", "LC603", "LC602", "LC604", "note LC613", "LC604", "right",
               "right", "LC613", "LC613", "right", "not checked", "LC613", "LC613", "not checked", "",
-              "right", "LC603", "right", "note LC613", "right", "note LC614"),
+              "right", "LC603", "right", "note LC613", "right", "note LC614",
+              "not checked"),
     "groups": ("LC604", "LC603", "LC612", "LC612", "LC609", "LC501 LC502 LC603", "LC604", "LC604",
                "LC507", "not checked", "LC603", "LC604", "note LC203", "refused", "LC234 LC237 LC603",
                "LC603", "LC604", "right", "LC613"),
@@ -84,7 +85,8 @@ def warps(
     there are: right where it is that of the k-tiles; 27 the last turn is left out, and its tile of A alone is
     loaded; 28 the last turn has a loop of its own (right); 29 k-tiles from the ninth
     on have a statement of their own, which loads B's k-tile before; 30 the right one (right); 31 the last
-    k-tile is left out, of dynamic extents; 32 adds column 0 of B (right); 33 that of the tile of x"""
+    k-tile is left out, of dynamic extents; 32 adds column 0 of B (right); 33 that of the tile of x; 34 the
+    second half of the results is added to that before it"""
     t, (bx, by, _) = arch.thread_idx()[0], arch.block_idx()
     K, S = 32, 2
     al = SmemAllocator()
@@ -189,6 +191,8 @@ def warps(
     for i in cutlass.range_constexpr(cute.size(total)):
         if const_expr(how in (32, 33)):
             total[i] += b[64 * (by if const_expr(how == 32) else bx) + at[i][1], 0].to(Float32)
+        if const_expr(how == 34 and i >= cute.size(total) // 2):
+            total[i] += total[i - cute.size(total) // 2]
         out[i] = total[i].to(BFloat16)
 
 
