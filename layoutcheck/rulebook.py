@@ -12,7 +12,7 @@ from layoutcheck.markdown import all_codes, by_page, rule_files
 
 _CODE = re.compile("(?:LC)?([0-9]{3})")
 _BEGINNING = re.compile("(?:LC)?([0-9]{1,2})")
-_PACKAGES = ("rules", "lint.rules", "order.rules", "operands.rules")
+_PACKAGES = ("rules", "lint.rules", "order.rules")
 
 
 def rules() -> dict[str, Any]:

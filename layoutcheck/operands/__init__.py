@@ -18,7 +18,7 @@ from layoutcheck.machine.mma import LETTERS
 from layoutcheck.operands.answers import NAMES, MmaReport, OperandAnswer, check_mma
 from layoutcheck.operands.check import WARP, Filling, Operand, Product, products
 from layoutcheck.operands.fragments import TiledMma
-from layoutcheck.operands.rules import lc601_operand_order as lc601
+from layoutcheck.operands.rules import lc601
 from layoutcheck.operands.shared import shared_operands
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import KernelFinding, KernelPlace, OperandReport
@@ -118,7 +118,7 @@ def _finding(module: TracedModule, product: Product, operand: Operand, filling: 
         "register": filling.register, "held": list(filling.held), "taken": list(filling.taken),
         "differ": filling.differ, "registers": filling.of,
     }  # fmt: skip
-    return KernelFinding(lc601.rule.code, lc601.rule.severity, title, message, places, evidence)
+    return KernelFinding(lc601.page.code, lc601.page.severity, title, message, places, evidence)
 
 
 def _place(module: TracedModule, op: Operation | None, what: str, thread: int) -> KernelPlace:

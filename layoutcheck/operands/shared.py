@@ -16,7 +16,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.canonical.modes import K_BITS
 from layoutcheck.operands.answers import OperandAnswer, in_memory
 from layoutcheck.operands.fragments import TiledMma, tiled_mma
-from layoutcheck.operands.rules import lc607_operand_layout as lc607
+from layoutcheck.operands.rules import lc607
 from layoutcheck.sources.traced import KernelFinding
 from layoutcheck.sources.traced_module import TracedModule
 from layoutcheck.sources.types import parse_memref
@@ -83,4 +83,4 @@ def _comparable(mma: TiledMma, index: int, element: str) -> None:
 def _finding(module: TracedModule, number: int, answer: OperandAnswer) -> KernelFinding:
     place = module.place(f"cute.mma.make_fragment#{number}", f"the fragment of {answer.letter}")
     evidence = {"kernel": module.kernel, "arch": module.arch, **answer.to_dict()}
-    return KernelFinding(lc607.rule.code, answer.verdict, *lc607.tell(answer), (place,), evidence)
+    return KernelFinding(lc607.page.code, answer.verdict, *lc607.tell(answer), (place,), evidence)

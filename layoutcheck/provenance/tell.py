@@ -10,19 +10,8 @@ import numpy as np
 from layoutcheck.atoms.tmem import WARP_LANES
 from layoutcheck.dsl.lowered.evaluate import KERNELS, tag
 from layoutcheck.dsl.lowered.instructions import makes_of_old
-from layoutcheck.operands.rules import lc602_operand_element as lc602
-from layoutcheck.operands.rules import lc603_operand_depth as lc603
-from layoutcheck.operands.rules import lc604_result_place as lc604
-from layoutcheck.operands.rules import lc605_swizzle_mismatch as lc605
-from layoutcheck.operands.rules import lc606_blocks_transposed as lc606
-from layoutcheck.operands.rules import lc608_operand_tensor as lc608
-from layoutcheck.operands.rules import lc609_operand_unset as lc609
-from layoutcheck.operands.rules import lc610_value_unset as lc610
-from layoutcheck.operands.rules import lc611_fill_summed as lc611
-from layoutcheck.operands.rules import lc612_sum_lost as lc612
-from layoutcheck.operands.rules import lc613_depth_left as lc613
-from layoutcheck.operands.rules import lc614_tile_elsewhere as lc614
-from layoutcheck.operands.rules import lc615_lanes_lost as lc615
+from layoutcheck.operands import rules
+from layoutcheck.operands.rules import OperandRule
 from layoutcheck.provenance.bare import Beyond
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
@@ -48,13 +37,10 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
     if breach.writer is not None:
         return _moved(breach, facts, module)
     if breach.kind.startswith("tile"):
-        evidence = {"kernel": module.kernel, "arch": module.arch, **facts}
-        title, message = lc614.tell(breach.kind, facts)
         places = [_place(module, breach.op, "it is brought again" if "held" not in facts else "it is stored")]
         if breach.store is not None and breach.store is not breach.op:
             places.append(_place(module, breach.store, "the tile is brought"))
-        rule = lc614.rule
-        return KernelFinding(rule.code, rule.severity, title, message, _different(places), evidence)
+        return _found(rules.lc614, module, _different(places), facts, breach.kind, facts)
     if breach.kind in ("bare", "lanes"):
         return _of_tensor_memory(breach, facts, module)
     thread = facts.get("thread", 0)
@@ -64,36 +50,47 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
     if breach.kind == "place" and breach.store is not None:
         places.append(_place(module, breach.store, "the store of its result"))
     of_letter, product = (breach.letter, facts), instruction_of(breach.op)
-    ways: dict[str, tuple[Any, tuple[Any, ...]]] = {
-        "scrambled": (lc602, of_letter), "tensor": (lc608, of_letter), "place": (lc604, of_letter),
-        "unset": (lc609, (breach.letter, product)), "dropped": (lc612, (facts, product)),
-        "short": (lc613, (facts,)), "depth": (lc603, (facts,)),
+    ways: dict[str, tuple[OperandRule, tuple[Any, ...]]] = {
+        "scrambled": (rules.lc602, of_letter), "tensor": (rules.lc608, of_letter),
+        "place": (rules.lc604, of_letter), "unset": (rules.lc609, (breach.letter, product)),
+        "dropped": (rules.lc612, (facts, product)), "short": (rules.lc613, (facts,)),
+        "depth": (rules.lc603, (facts,)),
     }  # fmt: skip
-    page, given = ways[breach.kind]
-    rule, (title, message) = page.rule, page.tell(*given)
-    evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, "operand": breach.letter}
+    rule, given = ways[breach.kind]
+    evidence: dict[str, Any] = {"operand": breach.letter}
     evidence |= {key: list(value) if isinstance(value, tuple) else value for key, value in facts.items()}
     note = not (facts["twice"] or facts["unread"]) if breach.kind == "short" else facts.get("lost") == ()
-    severity = "note" if note else rule.severity
-    return KernelFinding(rule.code, severity, title, message, tuple(places), evidence)
+    return _found(rule, module, places, evidence, *given, note=note)
+
+
+def _found(
+    rule: OperandRule, module: TracedModule, places: Sequence[KernelPlace], evidence: dict[str, Any],
+    *given: Any, note: bool = False,
+) -> KernelFinding:  # fmt: skip
+    """The finding of a rule that tells of what is `given`."""
+    severity = "note" if note else rule.page.severity
+    evidence = {"kernel": module.kernel, "arch": module.arch, **evidence}
+    return KernelFinding(rule.page.code, severity, *rule.tell(*given), tuple(places), evidence)
+
+
+def _different(places: Sequence[KernelPlace]) -> Sequence[KernelPlace]:
+    """The first, and those of other lines."""
+    return tuple({(one.where.file, one.where.line): one for one in reversed(places)}.values())[::-1]
 
 
 def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFinding]:
     """The findings of registers that nothing has written, one for each line that uses them."""
     found: dict[object, KernelFinding] = {}
     for one in every:
-        evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch}
+        evidence: dict[str, Any]
         if one.letter:
-            evidence |= {
-                "operand": one.letter,
-                "thread": one.threads[0],
-                "fill": one.fill * (one.letter == "C"),
-            }
+            fill = one.fill * (one.letter == "C")
+            evidence = {"operand": one.letter, "thread": one.threads[0], "fill": fill}
             places = [_place(module, one.op, "the product", one.threads[0])]
-            rule, (title, message) = lc609.rule, lc609.tell(one.letter, instruction_of(one.op))
+            rule, given = rules.lc609, (one.letter, instruction_of(one.op))
         else:
             written = [_place(module, op, "they are written") for op in one.writers]
-            evidence |= {"threads": list(one.threads), "block": list(one.block), "bytes": one.bytes,
+            evidence = {"threads": list(one.threads), "block": list(one.block), "bytes": one.bytes,
                          "written": bool(written), "called": one.called, "extent": one.extent,
                          "multiple": one.multiple, "fill": one.fill,
                          "shared": one.load is not None and one.load.operands[0].type == SHARED}  # fmt: skip
@@ -102,10 +99,9 @@ def told_unset(every: Sequence[Found], module: TracedModule) -> list[KernelFindi
             what = "shared memory is read" if evidence["shared"] else "the registers are read"
             places += [_place(module, one.load, what)] if one.load is not None else []
             places += written[:1]
-            rule, (title, message) = lc610.rule, lc610.tell(evidence)
-        found.setdefault((rule.code, one.letter, places[0].where), KernelFinding(
-            rule.code, "note" if one.extent else rule.severity, title, message, _different(places), evidence
-        ))  # fmt: skip
+            rule, given = rules.lc610, (evidence,)
+        told = _found(rule, module, _different(places), evidence, *given, note=one.extent > 0)
+        found.setdefault((told.code, one.letter, places[0].where), told)
     return list(found.values())
 
 
@@ -118,25 +114,18 @@ def told_sums(every: Sequence[Found], module: TracedModule) -> list[KernelFindin
                 place = _place(
                     module, one.op, "it is stored" if one.multiple else "it is loaded", one.threads[0]
                 )
-                facts = {"kernel": module.kernel, "arch": module.arch, "threads": list(one.threads),
-                         "count": one.bytes, "step": one.multiple}  # fmt: skip
-                page = lc615.rule
-                told = KernelFinding(page.code, page.severity, *lc615.tell(facts), (place,), facts)
-                found.setdefault(place.where, told)
+                facts = {"threads": list(one.threads), "count": one.bytes, "step": one.multiple}
+                found.setdefault(place.where, _found(rules.lc615, module, [place], facts, facts))
             continue
-        evidence: dict[str, Any] = {
-            "kernel": module.kernel, "arch": module.arch, "threads": list(one.threads),
-            "block": list(one.block), "called": one.called, "extent": one.extent, "multiple": one.multiple,
-        }  # fmt: skip
+        evidence = {"threads": list(one.threads), "block": list(one.block), "called": one.called,
+                    "extent": one.extent, "multiple": one.multiple}  # fmt: skip
         assert one.load is not None
         made = (one.load, *(value.definition for value in one.load.operands))
         where = next((op for op in made if op is not None and tag(op)), one.load)
         places = [_place(module, one.op, "it is stored", one.threads[0])]
         places += [_place(module, where, "the lanes are added up")] if tag(where) else []
         places += [_place(module, op, "lanes beyond the end load nothing") for op in one.writers]
-        rule, (title, message) = lc611.rule, lc611.tell(evidence)
-        severity = "note" if one.extent else rule.severity
-        told = KernelFinding(rule.code, severity, title, message, _different(places), evidence)
+        told = _found(rules.lc611, module, _different(places), evidence, evidence, note=one.extent > 0)
         found.setdefault(places[0].where, told)
     return list(found.values())
 
@@ -157,7 +146,6 @@ def told_beyond(one: Beyond, module: TracedModule) -> KernelFinding:
 
 def _of_tensor_memory(breach: Breach, facts: dict[str, Any], module: TracedModule) -> KernelFinding:
     """The finding of a load that reads what nothing wrote, or of a warp that does not reach its lanes."""
-    evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, **facts}
     loads = breach.op.name == TENSOR_MEMORY[0]
     thread, lane = facts["thread"], facts.get("lane", 0)
     places = [_place(module, breach.op, f"tensor memory is {'read' if loads else 'written'}", thread)]
@@ -169,32 +157,27 @@ def _of_tensor_memory(breach: Breach, facts: dict[str, Any], module: TracedModul
             "the thread's index in its warpgroup: `get_slice(tidx % 128)`."
         )
         title = "a warp accesses tensor-memory lanes that it does not own"
+        evidence = {"kernel": module.kernel, "arch": module.arch, **facts}
         return KernelFinding("LC250", "wrong", title, message, tuple(places), evidence)
     assert breach.store is not None
-    evidence |= {
+    evidence = facts | {
         "threads": [thread], "block": list(facts["block"]), "written": False, "called": "", "extent": 0,
         "multiple": 0, "fill": "", "shared": False, "tensor": True,
     }  # fmt: skip
-    title, message = lc610.tell({**evidence, "threads": (thread, thread)})
     places.insert(0, _place(module, breach.store, "they are stored", thread))
-    return KernelFinding(lc610.rule.code, lc610.rule.severity, title, message, _different(places), evidence)
-
-
-def _different(places: Sequence[KernelPlace]) -> tuple[KernelPlace, ...]:
-    """The first, and those of other lines."""
-    return tuple({(one.where.file, one.where.line): one for one in reversed(places)}.values())[::-1]
+    return _found(
+        rules.lc610, module, _different(places), evidence, {**evidence, "threads": (thread, thread)}
+    )
 
 
 def _moved(breach: Breach, facts: dict[str, Any], module: TracedModule) -> KernelFinding:
     """The finding of a tile that is written and read through different views."""
     assert breach.writer is not None and breach.store is not None
-    one = lc605 if breach.kind == "swizzle" else lc606
-    title, message = one.tell(facts)
+    rule = rules.lc605 if breach.kind == "swizzle" else rules.lc606
     places = [_place(module, breach.op, "it is read"), _place(module, breach.writer, "the tile is written")]
     if breach.store is not breach.op:
         places.append(_place(module, breach.store, "its elements are stored"))
-    evidence = {"kernel": module.kernel, "arch": module.arch, **facts}
-    return KernelFinding(one.rule.code, one.rule.severity, title, message, tuple(places), evidence)
+    return _found(rule, module, places, facts, facts)
 
 
 def _where(breach: Breach) -> tuple[str, int]:

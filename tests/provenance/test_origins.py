@@ -13,8 +13,7 @@ import pytest
 
 from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.operands.rules.lc604_result_place import tell as tell_place
-from layoutcheck.operands.rules.lc608_operand_tensor import tell
+from layoutcheck.operands.rules import lc604, lc608
 from layoutcheck.provenance import check_products
 from layoutcheck.provenance.deeds import Deed
 from layoutcheck.provenance.depth import Depths
@@ -72,7 +71,7 @@ def test_an_operand_that_changes_tensors_within_a_sum_is_told(letter: str) -> No
             own,
             3 - own,
         )
-        assert f"{letter} is elements of argument {own}" in tell(letter, dict(breach.facts))[1]
+        assert f"{letter} is elements of argument {own}" in lc608.tell(letter, dict(breach.facts))[1]
     other = Judged()
     of_one_tensor(op, [_execution(a, b), _execution(*after, first=50)], other)
     assert not other.breaches  # of another sum, as of another group of a grouped product
@@ -125,7 +124,7 @@ def test_a_tensor_that_serves_two_products_is_noted_where_another_is_left() -> N
     assert left(first, _execution(p, k, op=mixed)) == {mixed: frozenset({3})}
     assert left(first, _execution(p, v, op=mixed)) == {}  # attention as it is meant
     assert left(first, _execution(q, k, op=mixed)) == {}  # one product in two instructions
-    assert "of argument 2" in tell("", {"tensor": 2, "own": 0, "left": (3,), "products": 2})[1]
+    assert "of argument 2" in lc608.tell("", {"tensor": 2, "own": 0, "left": (3,), "products": 2})[1]
 
 
 @pytest.mark.parametrize(("turns", "told"), [("vk", (2, 3)), ("kv", (2, 3)), ("vv", None), ("vw", None)])
@@ -146,7 +145,7 @@ def test_a_sum_that_goes_on_with_the_tensor_of_another_product_is_told(
         [(mixed, "B", *told)] if told else []
     )
     if told:
-        assert "an operand of another product" in tell("B", dict(found.breaches[0].facts))[1]
+        assert "an operand of another product" in lc608.tell("B", dict(found.breaches[0].facts))[1]
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -234,7 +233,7 @@ def test_a_store_of_what_nothing_wrote_is_told() -> None:
     products.replay.bare = [Stored(Operation("nvvm.store"), at[8:], 0 * at[8:], 0)]
     breach = _bare(products, NAMES)
     assert breach is not None and breach["at"] == (0, 4) and breach["bare"] == 4
-    assert "from shared memory that nothing wrote" in tell_place("", dict(breach.facts))[1]
+    assert "from shared memory that nothing wrote" in lc604.tell("", dict(breach.facts))[1]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("cutlass") is None, reason="needs nvidia-cutlass-dsl")

@@ -16,7 +16,7 @@ from layoutcheck.copies.offsets import offsets
 from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.machine.canonical.footprint import operand
 from layoutcheck.operands.fragments import tiled_mma
-from layoutcheck.operands.rules.lc602_operand_element import tell
+from layoutcheck.operands.rules import lc602
 from layoutcheck.provenance.carry import carry
 from layoutcheck.provenance.contract import _mixed, broadcast, of_product, summed
 from layoutcheck.provenance.depth import Depths, exchanged
@@ -618,7 +618,7 @@ def test_a_sum_that_goes_on_with_another_row_is_told() -> None:
     products: Any = SimpleNamespace(mixed={Operation("nvvm.mma.sync"): ("A", *found, 16)})
     (breach,) = _mixed(products, Names(known))
     assert (breach["held"], breach["taken"]) == ((0, 4), (1, 0))
-    _, message = tell("A", dict(breach.facts))
+    _, message = lc602.tell("A", dict(breach.facts))
     assert "that of A[0, 4], and its sum began with the row of A[1, 0]" in message
 
 
