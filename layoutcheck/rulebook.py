@@ -1,4 +1,4 @@
-"""All rules by their codes: about copies, about source text, about order, operands, and about numbers."""
+"""All rules by their codes. A rule without a module of its own (order, operands, numbers) is its page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from layoutcheck.markdown import all_codes, by_page, rule_files
 
 _CODE = re.compile("(?:LC)?([0-9]{3})")
 _BEGINNING = re.compile("(?:LC)?([0-9]{1,2})")
-_PACKAGES = ("rules", "lint.rules", "order.rules")
+_PACKAGES = ("rules", "lint.rules")
 
 
 def rules() -> dict[str, Any]:
@@ -57,5 +57,4 @@ def _alone(number: str) -> Any:
             if name[2:5] == number:
                 return import_module(f"layoutcheck.{package}.{name}").rule
     code = f"LC{number}"
-    worded = import_module("layoutcheck.order.rules").rules().get(code)
-    return worded or (by_page(code) if code in all_codes() else None)
+    return by_page(code) if code in all_codes() else None

@@ -1,13 +1,13 @@
 """The rules about order: each turns the problems of some kinds into words.
 
-One rule a file, `lc5NN_name.py`, where the words depend on more than the kind; the others are in `words.toml`.
+`words.toml` has those whose words depend on the kind alone, `sentences.py` the others.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from layoutcheck.markdown import rules_in
+from layoutcheck.order.rules import sentences
 from layoutcheck.order.rules.rule import OrderRule
 from layoutcheck.order.rules.worded import worded
 
@@ -15,7 +15,10 @@ from layoutcheck.order.rules.worded import worded
 @cache
 def rules() -> dict[str, OrderRule]:
     """Every rule about order by its code, in the order of the codes."""
-    return dict(sorted((rules_in(__name__) | {one.code: one for one in worded()}).items()))
+    every = [*vars(sentences).values(), *worded()]
+    return {
+        one.code: one for one in sorted((r for r in every if isinstance(r, OrderRule)), key=lambda r: r.code)
+    }
 
 
 @cache

@@ -1,15 +1,15 @@
 """`OrderRule`: a rule about the order of accesses, and the words that such rules share.
 
-Its page is in docs/rules, as everywhere.
+Its page is in docs/rules, as everywhere, and has its severity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutcheck.markdown import Page, heading
+from layoutcheck.markdown import by_page
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.sources.traced import KernelPlace
 
@@ -18,16 +18,23 @@ Tell = Callable[[Problem, Places], tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class OrderRule(Page):
+class OrderRule:
     """`tell` gives title and message of a problem of one of `kinds`, whose parties stand at the places given."""
 
+    code: str
+    severity: str
     kinds: frozenset[str]
     tell: Tell
 
 
-def make_rule(severity: str, *kinds: str) -> Callable[[Tell], OrderRule]:
-    """Makes a `tell` the rule whose code, name and summary are the docstring of its module."""
-    return lambda tell: OrderRule(*heading(tell.__globals__["__doc__"], severity), frozenset(kinds), tell)
+def ordered(code: str, kinds: Iterable[str], tell: Tell) -> OrderRule:
+    """The rule of that code, as its page has it."""
+    return OrderRule(code, by_page(code).severity, frozenset(kinds), tell)
+
+
+def make_rule(*kinds: str) -> Callable[[Tell], OrderRule]:
+    """Makes a function the rule of the code that its name is."""
+    return lambda tell: ordered(tell.__name__.upper(), kinds, tell)
 
 
 def line(place: KernelPlace) -> str:

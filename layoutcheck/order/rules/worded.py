@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.order.rules.rule import OrderRule, Places, Problem, does, line, two, who
+from layoutcheck.order.rules.rule import OrderRule, Places, Problem, does, line, ordered, two, who
 from layoutcheck.sources.traced import KernelPlace
 
 if sys.version_info >= (3, 11):
@@ -31,9 +31,8 @@ class _Party:
 def worded() -> Iterator[OrderRule]:
     """Every rule of the file."""
     told = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
-    for code, of in told.items():
-        tell = partial(_tell, of["kinds"])
-        yield OrderRule(code, of["name"], of["severity"], of["summary"], frozenset(of["kinds"]), tell)
+    for code, kinds in told.items():
+        yield ordered(code, kinds, partial(_tell, kinds))
 
 
 def _tell(kinds: Mapping[str, Mapping[str, Any]], problem: Problem, places: Places) -> tuple[str, str]:
