@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from layoutcheck.algebra.inttuple import is_static
@@ -23,43 +24,23 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.errors import InputError
-from layoutcheck.fixes import (
-    bulk_run,
-    convert,
-    copy_elements,
-    fit_threads,
-    in_cluster,
-    launch,
-    match_layout,
-    narrow_copy,
-    pad_pitch,
-    predicate,
-    promise,
-    recast,
-    regroup,
-    retile,
-    stage_through_registers,
-    static_stride,
-    swizzle,
-    tma,
-    tma_parts,
-    tmem_view,
-    transpose_in_ldmatrix,
-    turn_operand,
-    widen_copy,
-)
 from layoutcheck.fixes.code import folded
 from layoutcheck.fixes.draft import Draft
 
+
+def _modules(names: str) -> tuple[Any, ...]:
+    return tuple(import_module(f"{__name__}.{name}") for name in names.split())
+
+
 # Where two fixes cost the same, the one that changes less of the program comes first.
-STRATEGIES = (
-    tmem_view, promise, predicate, launch, regroup, in_cluster, bulk_run, turn_operand, retile, static_stride,
-    fit_threads, pad_pitch, match_layout, transpose_in_ldmatrix, swizzle, stage_through_registers,
-    narrow_copy, copy_elements, convert, widen_copy, tma, tma_parts,
-)  # fmt: skip
+STRATEGIES = _modules(
+    "tmem_view promise predicate launch regroup in_cluster bulk_run turn_operand retile static_stride fit_threads "
+    "pad_pitch match_layout transpose_in_ldmatrix swizzle stage_through_registers narrow_copy copy_elements "
+    "convert widen_copy tma tma_parts"
+)
 
 # What makes a working copy faster without asking more instructions of it.
-FASTER = (fit_threads, match_layout, recast, swizzle, widen_copy, tma, tma_parts)
+FASTER = _modules("fit_threads match_layout recast swizzle widen_copy tma tma_parts")
 
 WORTH = 1.05  # how much quicker a further fix has to be
 MOST = 6  # shown: more would not be read
