@@ -82,10 +82,11 @@ def heading(line: str | None, severity: str) -> tuple[str, str, str, str]:
 
 
 def by_page(code: str) -> Page:
-    """A rule of which nothing but its page is kept: what finds it is no module of its own."""
+    """A rule as its page has it, whether or not it has a module of its own."""
     head, summary, severity, _ = page_file(code).split("\n\n", 3)
     told = " ".join(summary.split())
-    line = f"{head.removeprefix('# ')}: {told[0].lower()}{told[1:]}"
+    told = told if told[1].isupper() else f"{told[0].lower()}{told[1:]}"  # not of TMA
+    line = f"{head.removeprefix('# ')}: {told}"
     return Page(*heading(line, severity.split("**")[1]))
 
 

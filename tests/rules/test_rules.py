@@ -16,6 +16,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.check import check
 from layoutcheck.errors import InputError
 from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.rules import rules as source_rules
 from layoutcheck.lint.suppressions import Suppressions
 from layoutcheck.rules import DIFFERING, FAMILIES, family_of, rule, rules, rules_for
 from layoutcheck.sources.request import build
@@ -157,10 +158,12 @@ def test_the_pages_are_up_to_date() -> None:
 def test_every_page_begins_with_what_its_rule_says_of_itself() -> None:
     pages = {path.stem.upper() for path in (ROOT / "docs" / "rules").glob("lc*.md")}
     assert pages == set(rulebook.rules())
-    for code, one in rulebook.rules().items():
+    for code, one in (rules() | source_rules()).items():
         summary = f"{one.summary[0].upper()}{one.summary[1:]}"
         head = f"# {code} {one.name}", summary, f"Severity: **{one.severity}**", "## What it means"
         assert one.page().startswith("\n\n".join(head) + "\n"), code
+        read = rulebook.rule(code)
+        assert (read.name, read.severity, read.summary) == (one.name, one.severity, one.summary)
 
 
 def test_a_copy_is_asked_about_by_the_rules_of_its_family_alone() -> None:
