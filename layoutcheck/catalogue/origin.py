@@ -106,9 +106,6 @@ _SPACE = re.compile(
 _BLAMED = re.compile(
     r"(?i)\b(?:traced to|located (?:in|at)|comes? from|happens in|(?:bug|fault|crash|race|error) (?:is )?in)\W{1,4}(?P<file>(?P<tree>[a-z][\w-]{2,40})/(?:[\w-]{1,40}/){1,8}\w{1,60}\.(?:py|cuh?|hpp|h|cc|cpp)\b)"
 )
-_COMPARED = re.compile(
-    r"(?i)\b(?:(?:slower|faster|worse|better|more|less|[a-z]+) than|vs\.?|versus|compared (?:to|with)|against|gap to|[0-9.]x (?:of|over)|match(?:es)?|mirrors?|existing|like|baselines?:?|(?:used?|works?|runs?|ran|fine|same) [\w ]{0,30}?\b(?:with|in|under))(?: the| an?| existing| our| its)* (?:llama\.cpp|triton|cublas\w*|cudnn|flash-?attention\S*|cutlass|tilelang|pytorch|torch)\b|(?<= )-m /\S+"
-)
 # choices, which say nothing of whose message it is
 _LISTED = re.compile(r"[{\[(]'[^{}\[\]()]{1,300}'[}\])]|\b\w*backend ?= ?\w+")
 
@@ -372,8 +369,8 @@ def _of_namespace(folded: str) -> Origin | None:
 
 
 def _of_names(folded: str, below: bool = True) -> Origin | None:
-    """By the compiler or library that the text names, which may be another than prints it; not what it only compares with."""
-    folded = _COMPARED.sub(" ", folded)
+    """By the compiler or library that the text names, which may be another than prints it."""
+    folded = owners.meant(folded)
     compiler = owners.another_compiler(folded)
     library = owners.library(folded)
     owner = library if library and library.name not in owners.CALLED else compiler or library

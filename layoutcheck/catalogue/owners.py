@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from layoutcheck.catalogue import symptoms
 from layoutcheck.catalogue.literals import Words, plain
 from layoutcheck.catalogue.rows import rows
 
@@ -61,6 +62,25 @@ _PLAIN = frozenset(("usr", "install", "system", "common", "packages", "Documents
 
 
 _CONDITION = re.compile(r"\bAssertion error \(?(?P<file>[\w./-]{3,200}\.(?:hpp|cuh?|cpp)):[0-9]")
+
+
+_COMPARED = re.compile(
+    r"(?i)\b(?:(?:slower|faster|worse|better|more|less|[a-z]+) than|vs\.?|versus|compared (?:to|with)|against|gap to|[0-9.]x (?:of|over)|match(?:es)?|mirrors?|existing|like|baselines?:?|(?:used?|works?|runs?|ran|fine|same) [\w ]{0,30}?\b(?:with|in|under))(?: the| an?| existing| our| its)* (?:llama\.cpp|triton|cublas\w*|cudnn|flash-?attention\S*|cutlass|tilelang|pytorch|torch)\b|(?<= )-m /\S+"
+)
+_IMPORTED = re.compile(r"\b(?:import|from) (?!torch\b)[a-z]\w+(?:\.\w+)*")
+_SUBJECT = 200  # characters in which a person says what the text is about
+
+
+def meant(folded: str) -> str:
+    """What of a text names whose it is: not what it only compares with.
+
+    What a person writes, and no program, names many: it is about what its code imports, or what its first words name.
+    """
+    folded = _COMPARED.sub(" ", folded)
+    if not symptoms.is_prose(folded):
+        return folded
+    imported = " ".join(_IMPORTED.findall(folded))
+    return imported if find(imported) else folded[:_SUBJECT]
 
 
 def find(text: str) -> Owner | None:

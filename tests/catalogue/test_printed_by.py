@@ -317,3 +317,19 @@ def test_a_condition_in_a_log_that_goes_on_behind_it_is_read() -> None:
     said = "RuntimeError: Failed: Assertion error /w/csrc/deep_ep.cpp:629 'num_tokens % 8 == 0'"
     (answer,) = answers(said + "\nloaded shard 7 of 900, 12.3 GiB in epoch 3" * 40)
     assert answer.cause == "It must hold that num_tokens is a multiple of 8; here it does not."
+
+
+@pytest.mark.parametrize(
+    ("text", "project"),
+    [
+        # mentions, of what a person compares with, calls or has installed
+        ("My cute kernel has wrong results when the shape is dynamic, and right ones when it is static. I print the offsets of all threads, which are the same for both, and the strides. I have no more ideas of what could be the cause. I pass a PyTorch tensor, and vLLM is installed too.", ""),
+        ("The layout of my cute kernel gives wrong results, and I cannot see which of its modes is in the wrong place: all of them look as I mean them, when they are printed. After a while I looked at how others write such a kernel: the one of " "flash_attn/cute/flash_fwd.py and that of TileLang have another swizzle, and both seem to be right for the same shapes.", ""),
+        # what it is about
+        ("TileLang gives wrong results when I copy a view.", "tile-ai/tilelang"),
+        ("I get wrong results where sequence lengths differ from the block size, for the example of the documentation that I copied here, which " "should be right for any length, as far as I can see from its text and comments.\nimport jax\nfrom jax.experimental import pallas", "jax-ml/jax"),
+    ],
+)  # fmt: skip
+def test_the_project_of_prose_is_what_it_is_about(text: str, project: str) -> None:
+    owner = origin.find(text.replace("\n", " ")).owner
+    assert (owner.project if owner else "") == project
