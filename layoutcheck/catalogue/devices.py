@@ -13,7 +13,7 @@ _MOST_BLOCKS = 65_535  # in y and z of a grid (CUDA C++ Programming Guide, compu
 _MOST_GRID = (2**31 - 1, _MOST_BLOCKS, _MOST_BLOCKS)
 _MOST_THREADS = (1024, 1024, 64)  # of a block: x, y and z; their product is at most the first
 _LAUNCH = re.compile(
-    r"(?i)\b(?P<of>grid|block)(?:_?dims?|_?size)? ?[=:]? ?(?:dim3 ?)?(?P<extents>[\[({][0-9]{1,12}(?:, ?[0-9]{1,12}){0,2},? ?[\])}])"
+    r"(?i)(?<!\bin )\b(?P<of>grid|block)(?:_?dims?|_?size)? ?[=:]? ?(?:dim3 ?)?(?P<extents>[\[({][0-9]{1,12}(?:, ?[0-9]{1,12}){0,2},? ?[\])}])"
 )
 _RESULT = re.compile(
     r"\b(?P<name>[a-z_]{2,30}) ?= ?(?P<size>[0-9]{1,7}): ?(?P<result>FAIL|ERROR|OK|PASS)\b", re.IGNORECASE

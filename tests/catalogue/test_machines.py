@@ -45,6 +45,10 @@ def test_a_refused_launch_leads_with_its_extents(text: str, told: str) -> None:
     assert devices.refused(text.replace("invalid configuration", "a crash")) == ()
 
 
+def test_the_block_of_a_fault_is_no_extent() -> None:
+    assert devices.refused("invalid configuration argument ... by thread (14,0,0) in block (0,0,0)") == ()
+
+
 @pytest.mark.parametrize(("text", "gpu"), [("on GB10 (SM12.1)", 121), ("on SM8.6", 86), ("(sm_75)", 75)])
 def test_a_target_is_written_with_a_dot_as_well(text: str, gpu: int) -> None:
     assert [number for _, number in devices.named(text)][-1] == gpu
