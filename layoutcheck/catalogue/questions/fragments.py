@@ -19,7 +19,7 @@ _CPP = re.compile(
     r"\bSM(?P<arch>[0-9]{2,3})_(?P<m>16|64)x(?P<n>[0-9]{1,3})x(?P<k>[0-9]{1,3})_(?P<types>[A-Z0-9]+)"
 )
 _ASKS = re.compile(
-    r"(?i)\b(?:which|what|how)\b.{0,60}\b(?:threads?|lanes?|registers?|elements?|values?)\b|\bfragments?\b|\baccumulators?\b|\bparameters?\b|\bregisters?\b|\b[ABC]Layout\b|Layout[ABC]_TV|thread[- ]value|\bTV[- ]layout|\bhold"
+    r"(?i)\b(?:which|what|how)\b.{0,60}\b(?:threads?|lanes?|registers?|elements?|values?)\b|\b[0-9]+ registers\b|\bfragments?\b|\baccumulators?\b|\b[ABC]Layout\b|Layout[ABC]_TV|thread[- ]value|\bTV[- ]layout|\bhold"
 )
 _LETTERS = re.compile(
     r"\b(?P<a>(?i:operand |matrix |fragment |multiplicand )A\b|ALayout|LayoutA|a_frag|fragA)|\b(?P<b>(?i:operand |matrix |fragment |multiplicand )B\b|BLayout|LayoutB|b_frag|fragB)|(?P<c>(?i:accumulator|output|result)\w*|\b(?:CLayout|LayoutC|matrix [CD])\b)"
