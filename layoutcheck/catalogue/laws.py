@@ -12,7 +12,7 @@ from collections import Counter
 from itertools import chain
 from typing import NamedTuple
 
-from layoutcheck.catalogue import orders, snippets, whose
+from layoutcheck.catalogue import edges, orders, snippets, whose
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 from layoutcheck.catalogue.law import LAWS, NAME, Law, normal, words_of
 
@@ -28,6 +28,7 @@ _NONE, _REFUSED = "ask", "build"
 _REFUSES = re.compile(
     r"(?i)\b(?:fail(?:s|ed|ing)?|refus\w+|reject\w+|error|asserts?|assertion|unsupported|cannot|can't|(?:does|do|did|will|would)(?: not|n't) (?:compile|build|work|accept|support)\w*|not (?:supported|allowed|possible))\b"
 )
+_BY_EDGE = ("wrong", "fault", _NONE)  # what a part of a tile that nothing guards may cause
 _LEFT_WAITING = ("release", "stores", "init")
 _OF_LAYOUT = re.compile(
     r"(?i)swizzl|\blayout|\bstride|transpos|permut|\bmajor\b|multicast|descriptor (?:field|offset)|\bLBO\b|elect"
@@ -70,9 +71,11 @@ _RIGHT = re.compile(
 )
 _HOPED = re.compile(r"(?i)\bnot\b|n't\b|\bshould\b|\bexpect\w*|\bnothing\b|\bmust\b|\bhow\b")
 _GUESS = re.compile(r"\b(?:I|[Ww]e) (?:think|guess|believe)\b")
-_SINCE = re.compile(r"(?i)\b(?:because|due to)\b")
+_SINCE = re.compile(
+    r"(?i)\b(?:because|due to|lead(?:s|ing) to|(?:caus|leav)(?:es|ing)|result(?:s|ing) in|so that|so (?:mine|it|this|my \w+) (?:is|stays))\b"
+)
 _FAULT = re.compile(
-    r"(?i)\b(?:wrong|incorrect|fail\w*|crash\w*|hangs?|hung|dead-?lock\w*|slow\w*|error|corrupt\w*|race|conflict\w*|mismatch\w*|garbage|nans?|segfault\w*|illegal|mis-?align\w*|spill\w*|bug|issue|problem)\b"
+    r"(?i)\b(?:wrong|incorrect|fail\w*|crash\w*|hangs?|hung|dead-?lock\w*|slow\w*|error|corrupt\w*|race|conflict\w*|mismatch\w*|garbage|(?:issue|compute|memory|latency)[- ]bound|nans?|segfault\w*|illegal|mis-?align\w*|spill\w*|bug|issue|problem)\b"
 )  # which a sentence with "because" explains
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
 # what is no cause
@@ -128,7 +131,8 @@ def told(text: str, entry: Known | None = None, *, lawless: bool = False) -> Tol
     if lawless or (entry and entry.level == ELSEWHERE):
         return own
     symptom = kind(entry, text)
-    order = orders.told(text) if entry and symptom != "slow" else None
+    edge = symptom in _BY_EDGE and edges.by_edge(" ".join(text[:_LONGEST].split()))
+    order = orders.told(text) if entry and symptom != "slow" and not edge else None
     if symptom == "hang" and order and order.first not in _LEFT_WAITING:
         order = None  # what a slot holds decides who comes to the next barrier
     if order and symptom != "hang" and not _OF_LAYOUT.search(text):
@@ -137,9 +141,8 @@ def told(text: str, entry: Known | None = None, *, lawless: bool = False) -> Tol
     laws: list[Law | orders.Order] = [one.law for one in found if not order or one.law.says != order.says]
     if order:
         laws.insert(int(symptom == "hang"), order)
-    return own._replace(
-        laws=tuple(laws[:MOST]), leads=bool(order) or (symptom != "fault" and is_clear(found))
-    )
+    leads = edge or bool(order) or (symptom != "fault" and is_clear(found))
+    return own._replace(laws=tuple(laws[:MOST]), leads=leads)
 
 
 def beside(text: str, entry: Known) -> Told:
@@ -164,6 +167,9 @@ def fits(text: str, symptom: str, fewest: int = 0, subject: str = "") -> list[Fi
         found = [one for one in found if one.words >= PLAIN or _has(chief, one.law.nouns + one.law.details)]
     asked = {one: _ASKED if _has(chief, one.law.nouns) else 1 for one in found}
     every = sorted(asked, key=lambda one: -one.weight * asked[one])[:MOST]
+    if symptom in _BY_EDGE and edges.by_edge(" ".join(text[:_LONGEST].split())):  # which says it plainly
+        weight = _CLEAR * max((one.weight for one in every), default=1.0)
+        return [Fit(_EDGE, weight, PLAIN), *(one for one in every if one.law is not _EDGE)][:MOST]
     return [one for one in every if one.weight >= _SHARE * max(other.weight for other in every)]
 
 
@@ -206,6 +212,7 @@ def _places(of: tuple[str, ...], words: str) -> dict[int, float]:
     return dict(sorted((words.count(" ", 0, words.find(one)), _RARE.get(one, 0.0)) for one in told.values()))
 
 
+_EDGE = next(law for law in LAWS if "edge" in law.fails)
 _KEYS: dict[str, list[Law]] = {}
 for _law in LAWS:
     for _name in dict.fromkeys(_law.names):

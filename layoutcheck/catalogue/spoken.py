@@ -10,6 +10,7 @@ from layoutcheck.catalogue import (
     accesses,
     answering,
     devices,
+    edges,
     figures,
     laws,
     machines,
@@ -75,7 +76,10 @@ def led(answer: Answer, told: laws.Told, folded: str) -> Answer:
         claims = (f"the text itself says: {one}" for one in told.claims)
         return replace(answer, facts=(*answer.facts, *claims, *told.code, *map(may_be, told.laws)))
     said = "; ".join(f"'{one.rstrip('.')}'" for one in told.claims)
-    opened = f"The text itself says: {said}." if said else SENTENCES["OPEN"]
+    edge = next((one for one in answer.facts if one.startswith(edges.LEAVES)), "")
+    answer = replace(answer, facts=tuple(one for one in answer.facts if one is not edge))
+    opened = f"The text itself says: {said}." if said else "" if edge else SENTENCES["OPEN"]
+    opened = f"{edge[:1].upper()}{edge[1:]}. {opened}".rstrip() if edge else opened
     before, _, behind = answer.cause.partition(general)
     decided = next((one for one in told.code if entry.rule and f"({entry.rule})" in one), "")
     if decided:

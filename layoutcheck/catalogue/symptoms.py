@@ -9,7 +9,7 @@ from contextlib import suppress
 from layoutcheck.algebra import Layout, cosize, parse_layout, size
 from layoutcheck.algebra.modes import leaves
 from layoutcheck.brackets import closing
-from layoutcheck.catalogue import cpp_types
+from layoutcheck.catalogue import cpp_types, edges
 from layoutcheck.catalogue.entry import Known
 from layoutcheck.catalogue.folding import WRONG
 from layoutcheck.catalogue.literals import plain
@@ -63,16 +63,6 @@ _SENTENCE = re.compile(r"(?:\b[A-Za-z][\w'-]*\b[ ,:;(`*]+){5}")
 _LITTLE_WORD = re.compile(
     r"\b(?![A-Z]{2})(?i:the|an?|is|are|was|it|to|when|with|why|how|what|do(?:es)?|of|in|on|for|and|but|i|we|my|not|can|this|that|these)\b"
 )  # which tables and lists lack
-_BY_SIZE = re.compile(
-    r"(?i)\b(?:when|if|for|with|at|only|once)\b (?P<said>[^.:;]{0,60}\b(?:[MNK]|sizes?|shapes?|extents?|dims?|dimensions?|tiles?|warps?|warp count|columns?|rows?|lengths?|tokens|m ?= ?[0-9]+)\b[^.:;]{0,40}?"
-    r"\b(?:(?:is|are) (?:larger|greater|bigger|used)|larger than|more than|exceeds?|not (?:a )?multiples?|odd|non-?divisible|beyond|(?:does|do|is|are)(?: not|n't) (?:evenly )?divi\w+)\b)"
-)
-_FOR = r"(?: results?)? (?:for|with|at|when|if) (?:[\w ]{0,20}?(?:=|is|of))? ?(?P<size>[0-9]{1,6})\b"
-_RIGHT_FOR = re.compile(rf"(?i)\b(?:right|works?|working|correct(?:ly)?|fine|pass(?:es)?|ok){_FOR}")
-_WRONG_FOR = re.compile(
-    rf"(?i)\b(?:wrong|incorrect|fails?|broken|breaks?|garbage|crash(?:es)?|faults?|not){_FOR}"
-)
-_WHOLE = (8, 16, 32, 64, 128)
 _RELEASE = re.compile(
     r"(?i)(?P<said>(?:nvidia-cutlass-dsl|cute[- ]?dsl|cutlass[- ]dsl)\W{0,4}(?:version |v)?4\.[0-9]+(?:\.[0-9]+)?|\b(?:cuDNN|CUTLASS|Triton|NCCL|ptxas|nvcc)(?: Backend)? v?[0-9]+\.[0-9]+(?:\.[0-9]+)*(?![0-9.]*[0-9] ?(?:[x×%]|times|ms|us|TFLOPS)))(?!\w| ?(?:[x×%]|times\b|ms\b|us\b|TFLOPS))"
 )
@@ -150,28 +140,17 @@ def is_empty(text: str) -> bool:
 
 def read(folded: str, fails: bool = True) -> tuple[str, ...]:
     """What the words of a report decide: the sizes at which it fails, the release of the DSL that it names."""
-    size, release = fails and _BY_SIZE.search(folded), _RELEASE.search(folded)
-    told = list(_of_edge(folded)) if fails else []
+    size, release = edges.depends(folded) if fails else "", _RELEASE.search(folded)
+    told = list(edges.told(folded)) if fails else []
     if size:
         told.append(
-            f"it depends on a size ('{size['said']}'): where whole tiles are right, look at the offset of the second tile, at the tail's predicate, and at threads or warps that do not divide the extent"
+            f"it depends on a size ('{size}'): where whole tiles are right, look at the offset of the second tile, at the tail's predicate, and at threads or warps that do not divide the extent"
         )
     if release:
         told.append(
             f"the text names {release['said']}: run it with its newest release; where the release alone changes the result, the fault is its own, and its project takes the report (NVIDIA/cutlass for the DSL)"
         )
     return tuple(told)
-
-
-def _of_edge(folded: str) -> Iterator[str]:
-    """What two sizes say of which one is right and one is wrong: that only the second leaves a part of a tile."""
-    right, wrong = _RIGHT_FOR.search(folded), _WRONG_FOR.search(folded)
-    sizes = (int(right["size"]), int(wrong["size"])) if right and wrong else (0, 0)
-    whole = max((one for one in _WHOLE if sizes[0] and sizes[0] % one == 0), default=0)
-    if whole and sizes[1] % whole:
-        yield (
-            f"{sizes[0]} is a multiple of {whole}, and {sizes[1]} leaves {sizes[1] % whole}: the part of a tile or vector at the edge; its loads, stores and rows beyond it need predicates (TMA cuts off at the tensor's edge alone)"
-        )
 
 
 def is_of_whole_programs(folded: str) -> bool:

@@ -250,11 +250,37 @@ def test_rows_of_inf_are_no_result() -> None:
     assert found.entry.name == "clean.table"
 
 
-def test_a_size_that_is_right_and_one_that_is_wrong_tell_the_edge() -> None:
-    told = answers("My cute results are right for M=128 but wrong for M=130.")[0].facts
-    assert any("130 leaves 2" in one for one in told)
-    told = answers("My cute results are right for M=128 but wrong for M=256.")[0].facts
-    assert not any("leaves" in one for one in told)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("My cute results are right for M=128 but wrong for M=130.", "128, and 130 leaves 2"),
+        ("The CuTe kernel works with 4096. It fails with 4097: garbage in the last row.", "4097 leaves 1"),
+        ("My cute copy is correct for N=1024 and 2048, and has wrong results for N=1000.", "1024, 2048 are multiples of 256, and 1000 leaves 232"),
+        ("cute attention is only right if lengths are multiples of the tile, wrong results with seqlen = 192, tile_m = 128", "seqlen = 192 leaves 64"),
+    ],
+)  # fmt: skip
+def test_sizes_that_are_right_and_wrong_tell_the_edge(text: str, said: str) -> None:
+    (first, *_) = answers(text)
+    assert said in first.cause
+    assert "At the edge each vector has a predicate" in first.cause
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My cute results are right for M=128 but wrong for M=256.",
+        "The cute kernel works on CUDA 12 and gives wrong results with CUDA 13.",
+        "The cute kernel gives wrong results, 3 of 129 elements. It works on the 64 others.",
+        "The cute kernel works with 2 stages, wrong results with 5 ms delay.",
+    ],
+)
+def test_other_numbers_tell_no_edge(text: str) -> None:
+    assert "leaves" not in " ".join(" ".join((one.cause, *one.facts)) for one in answers(text))
+
+
+def test_sizes_that_divide_alike_tell_what_begins_between_them() -> None:
+    (first, *_) = answers("My cute results are right for M=128 but wrong for M=256.")
+    assert any("up to 128 it is right, from 256 on it is not" in one for one in first.facts)
 
 
 def test_stages_are_multiplied_out() -> None:
