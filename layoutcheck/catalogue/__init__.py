@@ -77,7 +77,18 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     alike = [one.title for one in rest if (one.cause, one.remedy) == (first.cause, first.remedy)]
     others = [one for one in rest if _said(one) != _said(first) and one.title not in alike]
     first = replace(first, facts=(*first.facts, *(f"the same cause: {title}" for title in alike)))
-    return [blamed.led(_addressed(first, folded), text, folded), *others]
+    first = _claimed(_addressed(first, folded), text, folded)
+    return [blamed.led(first, text, folded), *others]
+
+
+def _claimed(answer: Answer, text: str, folded: str) -> Answer:
+    """The answer to what a person writes with the cause and the repair that the text states itself, where it does not tell them."""
+    told = " ".join((answer.title, answer.quote, answer.cause, *answer.facts))
+    stated = answer.entry.level == CLEAN or answer.entry is _QUESTION or "ext itself says" in told
+    if stated or not symptoms.is_prose(folded):
+        return answer
+    claims = (one for one in (said.rstrip(".") for said in laws.claims(text)) if one not in told)
+    return replace(answer, facts=(*answer.facts, *(f"{spoken.CLAIM}{one}" for one in claims)))
 
 
 def _plain(answer: Answer, text: str) -> Answer:

@@ -39,7 +39,13 @@ def _named(field: re.Match[str]) -> str:
 _ROWS = {one.name: one for one in meanings.read("codes")}  # of families, and of codes
 _JOINS = meanings.read("joins")
 _NAME = re.compile(r"`?\{(\w+)(?:[!:][^}]*)?\}`?")
-_TERMS = {"staged": "value of the run", "meta": "Python value", "var": "a variable"}
+_TERMS = {
+    "staged": "value of the run",
+    "meta": "Python value",
+    "var": "a variable",
+    "old_type": "T",
+    "new_type": "U",
+}
 _FEWEST_LETTERS = 20
 _FIELD_MOST = 300  # letters that the DSL puts in one place of a message: two classes with their modules
 _FIELD = re.compile(r"\{(\w+)(?:[!:][^}]*)?\}")

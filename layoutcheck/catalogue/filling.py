@@ -144,9 +144,14 @@ def _of_operand(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
 def _of_code_alone(groups: Groups, facts: tuple[str, ...], folded: str) -> Groups:
     code = groups.pop("named", "") or groups["code"]
     told = codes.meaning(code)
+    named = re.search(
+        rf"{code}\]?[`'\"]? (?:on|of|for|in) [`'\"]?(?P<var>[a-z_]\w*_\w+|[a-z]+[A-Z]\w*)", folded
+    )
     return {
         "code": code,
-        "meaning": told.said if told else "",
+        "meaning": told.said.replace("a variable", named["var"] if named else "a variable", 1)
+        if told
+        else "",
         "fix": told.helps if told else fix(code),
         "family": codes.cause(code),
     }

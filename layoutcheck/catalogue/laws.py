@@ -58,7 +58,7 @@ _RARE = {
 
 # What a report says of its own cause or repair; a guess is told where nothing firmer stands.
 _CLAIM = re.compile(
-    r"(?i)\b(?:root[- ]cause\w*|the (?:cause|reason|culprit|(?:actual |real )?(?:problem|issue|bug)) (?:is|was|seems|appears|might be|may be)|caused by|bisect\w*|introduced (?:in|by|with)|regress\w+|turns? out"
+    r"(?i)\b(?:root[- ]cause\w*|the (?:cause|reason|culprit|(?:actual |real )?(?:problem|issue|bug)) (?:is|was|seems|appears|might be|may be)|caused by|(?:fixed|mended|resolved|solved) (?:in|since|from) v?[0-9]|bisect\w*|introduced (?:in|by|with)|regress\w+|turns? out"
     r"|(?:I|we) (?:suspect|tracked|narrowed)\w*|suspect\w*|work-?arounds?|hypothesis|traced to"
     r"|(?:works?|fixed|fixes|solved|resolved|right|correct|passes|fine|helps|disappears?|goes away|gone)\b[^.]{0,40}\b(?:if|when|after|by|with|without|once|only|unless)\b"
     r"|(?:if|when|after|once) (?:I|we) (?:\w+ )?(?:chang|remov|add|replac|insert|set|us|switch|disabl|revert|permut|adjust|comment|increas|reduc|decreas)\w*"
@@ -81,6 +81,10 @@ _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
 # what is no cause
 _DENIED = re.compile(r"(?i)\bnot (?:caused )?(?:by|due to|because of|from) [^.;\n]{3,160}")
 _FILES = re.compile(r"[\w./~-]+\.(?:hpp|cuh?|inl|cpp|cc|h|py|md)\b")  # whose names are of what the file holds
+# of code, which has loops, constants and prints whatever its fault is
+_STATEMENTS = re.compile(
+    r"\b(?:if|elif|while) (?:not )?(?:cutlass\.)?const_expr\(|\bfor \w+(?:, \w+)* in [\w.]+\(|\b(?:cute\.)?printf?\(|: ?(?:cutlass\.)?Constexpr\b|\bconst_expr\("
+)
 _LONG = 220
 _MOST_CLAIMS = 2
 
@@ -158,7 +162,9 @@ def fits(text: str, symptom: str, fewest: int = 0, subject: str = "") -> list[Fi
 
     One that is about what the sentences that ask name, the `subject`, is likelier; one of which they have no word has `PLAIN` words.
     """
-    words, chief = normal(_DENIED.sub(" ", _FILES.sub(" ", text[:_LONGEST]))), normal(subject)
+    told = _FILES.sub(" ", text[:_LONGEST])
+    told = told if symptom in (_NONE, _REFUSED) else _STATEMENTS.sub(" ", told)
+    words, chief = normal(_DENIED.sub(" ", told)), normal(subject)
     may_be = (
         law for law in LAWS if symptom in (*law.fails, _NONE) or (symptom == _REFUSED and _NONE in law.fails)
     )

@@ -25,6 +25,7 @@ from layoutcheck.catalogue.law import Law
 from layoutcheck.catalogue.orders import Order
 from layoutcheck.catalogue.rows import SENTENCES
 
+CLAIM = "the text itself says: "
 _ADVICE = 222  # characters: three lines
 _LONGEST = 200  # of a sentence that is quoted
 _STOP = re.compile(r"(?<=[.!?]) (?=[\w'\"`(])|(?<=[\u3002\uff01\uff1f])")
@@ -73,7 +74,7 @@ def led(answer: Answer, told: laws.Told, folded: str) -> Answer:
     entry, first = answer.entry, next(iter(told.laws), None)
     general = whose.without_cute(entry, entry.cause.partition("{")[0].strip(), folded)
     if not is_open(answer) or entry is _BY_TMA or general not in answer.cause:
-        claims = (f"the text itself says: {one}" for one in told.claims)
+        claims = (f"{CLAIM}{one}" for one in told.claims)
         return replace(answer, facts=(*answer.facts, *claims, *told.code, *map(may_be, told.laws)))
     said = "; ".join(f"'{one.rstrip('.')}'" for one in told.claims)
     edge = next((one for one in answer.facts if one.startswith(edges.LEAVES)), "")

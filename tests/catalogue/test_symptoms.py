@@ -511,3 +511,21 @@ def test_no_law_leads_where_two_fit_alike() -> None:
 def test_a_message_is_known_as_people_write_it(text: str, name: str) -> None:
     """Without hyphens, in lower case: the memory that is named decides, so that no global allocation is spoken of."""
     assert answers(text)[0].entry.name == name
+
+
+def test_the_cause_that_a_report_states_stands_beside_an_error_that_is_known() -> None:
+    text = "We hit TYPE_UNSTABLE_JOIN on n_block_first while the kernel is compiled. It is fixed in 4.6.2 of the DSL."
+    (first, *_) = answers(text)
+    assert first.entry.name == "dsl.code-alone"
+    assert "n_block_first has type T on one path and U on another" in first.cause
+    assert "the text itself says: It is fixed in 4.6.2 of the DSL" in first.facts
+
+
+def test_the_statements_of_sample_code_call_no_law() -> None:
+    told = (
+        "My cute kernel gives wrong results with static sizes: garbage values in the last rows.\n```\n{}\n```"
+    )
+    code = 'for i in cutlass.range_constexpr(4):\n    if cutlass.const_expr(i > 2):\n        cute.printf("{}", i)'
+    with_code, without = (answers(told.format(one))[0] for one in (code, "..."))
+    assert with_code.cause == without.cause
+    assert with_code.facts == without.facts
