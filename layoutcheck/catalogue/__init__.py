@@ -57,6 +57,8 @@ _OF_LAWS = (*whose.FAULTS, *_REFUSALS, "cpp.copy-does-not-vectorize", "cpp.shape
 _OUT_OF_MEMORY = re.compile(
     r"(?i)\b(?:CUDA (?:error|warning): )?out of memory\b|\bcudaErrorMemoryAllocation\b|OutOfMemoryError"
 )
+_NAME, _STOPPED = 4, re.compile(r"(?<![.])[.]$")  # words of a name; the end of a sentence
+_NAMED_ALONE = "The text names the error and not its message: paste the compiler's lines, from 'error:' on"
 _WHY = re.compile(r"(?i)\b(?:why|what causes|reason)\b")
 _MEMORY_FIRST = "the text says '{said}' as well: memory ran out, and what else fails may only follow: free some first (a smaller batch or gpu_memory_utilization, other processes on the GPU)"
 
@@ -82,12 +84,18 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
 
 
 def _claimed(answer: Answer, text: str, folded: str) -> Answer:
-    """The answer to what a person writes with the cause and the repair that the text states itself, where it does not tell them."""
-    told = " ".join((answer.title, answer.quote, answer.cause, *answer.facts))
-    stated = answer.entry.level == CLEAN or answer.entry is _QUESTION or "ext itself says" in told
-    if stated or not symptoms.is_prose(folded):
+    """The answer to what a person writes, with the cause and the repair that the text states itself, where it does not tell them.
+
+    Of a refusal of which the text has the name alone it asks for the message.
+    """
+    if not symptoms.is_prose(folded) or answer.entry.level == CLEAN:
         return answer
-    claims = (one for one in (said.rstrip(".") for said in laws.claims(text)) if one not in told)
+    if answer.entry in tables.DSL and answer.entry.level == "rejected" and len(answer.quote.split()) <= _NAME:
+        answer = replace(answer, remedy=f"{answer.remedy}. {_NAMED_ALONE}")
+    told = " ".join((answer.title, answer.quote, answer.cause, *answer.facts))
+    if "ext itself says" in told or (answer.entry is _QUESTION and questions.asks(text)):
+        return answer
+    claims = (one for one in (_STOPPED.sub("", said) for said in laws.claims(text)) if one not in told)
     return replace(answer, facts=(*answer.facts, *(f"{spoken.CLAIM}{one}" for one in claims)))
 
 

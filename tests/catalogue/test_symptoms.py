@@ -529,3 +529,19 @@ def test_the_statements_of_sample_code_call_no_law() -> None:
     with_code, without = (answers(told.format(one))[0] for one in (code, "..."))
     assert with_code.cause == without.cause
     assert with_code.facts == without.facts
+
+
+def test_an_error_that_is_only_named_asks_for_its_message() -> None:
+    (first, *_) = answers("Our kernels of the CuTe DSL fail with an internal compiler error on this GPU.")
+    assert "names the error and not its message" in first.remedy
+    (first, *_) = answers("[Internal Error] internal compiler error\nTraceback (most recent call last):\n")
+    assert "names the error and not its message" not in first.remedy
+
+
+def test_a_note_that_states_its_repair_is_told_it_and_what_to_run() -> None:
+    text = "[BUG] CuTe DSL: the comparison of two TensorSSA values has another type\nA workaround is to wrap it in cute.Boolean.\n```\n@cute.jit\ndef f(): ...\n```"
+    (first, *_) = answers(text)
+    assert first.entry.name == "question"
+    assert "the text itself says: A workaround is to wrap it in cute.Boolean" in first.facts
+    assert "layoutcheck trace --no-launch" in first.remedy
+    assert "paste them" in first.remedy

@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from layoutcheck.catalogue import laws, named, symptoms
-from layoutcheck.catalogue.entry import Known
+from layoutcheck.catalogue.entry import TRACE, Known
 from layoutcheck.catalogue.meanings import first, read
 from layoutcheck.catalogue.questions import asking, specs, worked
 from layoutcheck.markdown import page_file
@@ -23,6 +23,8 @@ _RUN = read("commands")
 _MOST, _NOTE = 3, 60  # facts, characters of a note of a few words
 _RULES = "The law nearest to its words, which need not answer it: "
 _ABOUT = "No error or question that is known here stands in the text. It may be about this: "
+_OF_DSL = re.compile(r"@cute\.(?:kernel|jit)\b|\bimport cutlass\b")  # a program that can be traced
+_MORE = "The line that a program prints of the fault, or the layouts as it prints them, (shape):(stride), tell more than their description: paste them"
 # which a question may mention
 _WEAK = (
     "symptom.wrong",
@@ -73,6 +75,9 @@ def find(text: str, folded: str) -> Told | None:
         return None
     opened = "" if meant or told[0] not in said else _RULES if asked.asking else _ABOUT
     helps = _helps(asked.subject, told[:_MOST])
+    if opened:
+        run = TRACE if _OF_DSL.search(text) else ""
+        helps = ". ".join(filter(None, (helps, run, _MORE if opened is _ABOUT else "")))
     return Told(asked.headline, f"{opened}{told[0]}", tuple(told[1:_MOST]), helps)
 
 
