@@ -57,7 +57,8 @@ _OF_LAWS = (*whose.FAULTS, *_REFUSALS, "cpp.copy-does-not-vectorize", "cpp.shape
 _OUT_OF_MEMORY = re.compile(
     r"(?i)\b(?:CUDA (?:error|warning): )?out of memory\b|\bcudaErrorMemoryAllocation\b|OutOfMemoryError"
 )
-_NAME, _STOPPED = 4, re.compile(r"(?<![.])[.]$")  # words of a name; the end of a sentence
+_NAME = re.compile(r"(?:[\w ]+ )?[Ee]rror|ICE|INTERNAL COMPILER ERROR")  # which is no message
+_STOPPED = re.compile(r"(?<![.])[.]$")  # the end of a sentence
 _NAMED_ALONE = "The text names the error and not its message: paste the compiler's lines, from 'error:' on"
 _WHY = re.compile(r"(?i)\b(?:why|what causes|reason)\b")
 _MEMORY_FIRST = "the text says '{said}' as well: memory ran out, and what else fails may only follow: free some first (a smaller batch or gpu_memory_utilization, other processes on the GPU)"
@@ -90,7 +91,7 @@ def _claimed(answer: Answer, text: str, folded: str) -> Answer:
     """
     if not symptoms.is_prose(folded) or answer.entry.level == CLEAN:
         return answer
-    if answer.entry in tables.DSL and answer.entry.level == "rejected" and len(answer.quote.split()) <= _NAME:
+    if answer.entry in tables.DSL and _NAME.fullmatch(answer.quote):
         answer = replace(answer, remedy=f"{answer.remedy}. {_NAMED_ALONE}")
     told = " ".join((answer.title, answer.quote, answer.cause, *answer.facts))
     if "ext itself says" in told or (answer.entry is _QUESTION and questions.asks(text)):

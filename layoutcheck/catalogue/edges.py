@@ -30,15 +30,15 @@ _FEWEST, _MOST = 2, 12  # sizes that are read
 _WHOLE = (256, 128, 64, 32, 16, 8, 4, 2)
 # What says in words that a size leaves a part of a tile.
 _PARTIAL = re.compile(
-    r"(?i)\b(?:not|n't|isn't|aren't|non|no|un)[- ]?(?:be |an? |exactly |evenly |perfectly |exact |integer |whole )*(?:multiples?(?: of)?|divisible|divides?|divided|power(?:s)?[- ]of[- ](?:2|two|eight|8))\b"
+    r"(?i)(?:\b(?:not|non|no|un)|n't)[- ]?(?:be |an? |exactly |evenly |perfectly |exact |integer |whole )*(?:multiples?(?: of)?|divisible|divides?|divided|power(?:s)?[- ]of[- ](?:2|two|eight|8))\b"
     r"|% ?\(?[\w.]{1,24}\)? ?(?:!=|>) ?0\b|\bnon-?(?:multiple|divisible|power)|\bindivisible\b|\b(?:only|just) (?:\w+ ){0,6}?(?:if|when|for|to) (?:\w+ ){0,5}?(?:multiples? of|divisible by|powers? of)\b"
-    r"|\b(?:smaller|shorter|less) than (?:the |one |a )?(?:block|tile|CTA|vector)\w*(?:[ _]\w+)?\b|\b(?:odd|ragged|uneven|prime) (?:\w+ )?(?:[MNK]|sizes?|shapes?|extents?|lengths?|dimensions?|dims?|seq\w*|numbers?)\b|\b[mnk] (?:as|is|=) odd\b"
+    r"|\b(?:smaller|shorter|less) than (?:the |one |a )?(?:block|tile|CTA|vector)\w*(?:[ _]\w+)?\b|\b(?:odd|ragged|uneven|prime) (?:\w+ )?(?:[MNK]|sizes?|shapes?|extents?|lengths?|dimensions?|dims?|seq\w*|numbers?)\b|\b[mnk] (?:as|is|=) odd\b|\bpartial (?:\w+ )?(?:blocks?|tiles?|vectors?|pages?)\b|\b(?:no|without|lacks?|missing|absent) (?:any )?(?:out-of-)?bounds?[- ]?check\w*|\b(?:see|sees|saw|find|has) any bounds?[- ]check\w*"
 )
 _TILE = re.compile(
-    r"(?i)\b(?:block_?(?:size|[mnkqv]|kv)|tile_?(?:size|[mnk])|b[mnk]|cta_[mnk])\w* ?= ?(?P<size>[0-9]{1,4})\b"
+    r"(?i)(?<![a-z0-9])(?:\w{0,12}(?:block|tile)_?(?:size_?|dim_?)?(?P<of>[mnkqv]|kv)?|(?:cta_|b)(?P<mode>[mnk])) ?= ?(?:\w+ ?= ?)*(?P<size>[0-9]{1,5})\b"
 )
 _EXTENT = re.compile(
-    r"(?i)\b(?P<name>(?:q_?|kv_?|k_)?seq_?\w{0,8}|seqlen\w*|[mnk]|head_?dim|dim|size|len(?:gth)?|rows?|cols?|columns?) ?(?:=|is|of) ?(?P<size>[0-9]{1,6})\b"
+    r"(?i)\b(?P<name>(?:q_?|kv_?|k_)?seq_?\w{0,8}|seqlen\w*|(?:gemm_)?[mnk]|head_?dim|dim|size|len(?:gth)?|rows?|cols?|columns?) ?(?:=|is|of) ?(?P<size>[0-9]{1,6})\b"
 )
 _BY_SIZE = re.compile(
     r"(?i)\b(?:when|if|for|with|at|only|once)\b (?P<said>[^.:;]{0,60}\b(?:[MNK]|sizes?|shapes?|extents?|dims?|dimensions?|tiles?|warps?|warp count|columns?|rows?|lengths?|tokens|m ?= ?[0-9]+)\b[^.:;]{0,40}?"
@@ -103,17 +103,16 @@ def _is_size(before: str) -> bool:
 
 
 def _against_tile(folded: str) -> Iterator[str]:
-    """Of an extent and a tile that the text gives numbers, whether the one is a multiple of the other."""
-    tiles = [int(one["size"]) for one in _TILE.finditer(folded)]
-    tile = max(tiles, default=0)
-    extents = {one["name"]: int(one["size"]) for one in _EXTENT.finditer(folded)}
-    left = [
-        f"{name} = {size} leaves {size % tile}"
-        for name, size in extents.items()
-        if tile > 1 and size % tile and size > tile // 2
-    ]
-    if left and _PARTIAL.search(folded):
-        yield f"{LEAVES}: of a tile of {tile} {', '.join(left[:_FEWEST])}"
+    """Of each extent that the text gives a number, whether it is a multiple of its mode's tile, or of the one tile."""
+    tiles = {(one["of"] or one["mode"] or "").lower(): int(one["size"]) for one in _TILE.finditer(folded)}
+    one = next(iter(tiles.values())) if len(tiles) == 1 and _PARTIAL.search(folded) else 0
+    left = {}
+    for found in _EXTENT.finditer(folded):
+        size, tile = int(found["size"]), tiles.get(found["name"][-1].lower(), one)
+        if tile > 1 and size > tile and size % tile:
+            left[found["name"]] = f"{found['name']} = {size} leaves {size % tile} of a tile of {tile}"
+    if left:
+        yield f"{LEAVES}: {', '.join([*left.values()][:_FEWEST])}"
 
 
 def _listed(sizes: list[int]) -> str:

@@ -58,7 +58,7 @@ _RARE = {
 
 # What a report says of its own cause or repair; a guess is told where nothing firmer stands.
 _CLAIM = re.compile(
-    r"(?i)\b(?:root[- ]cause\w*|the (?:cause|reason|culprit|(?:act\w+ |real )?(?:problem|issue|bug)) (?:is|was|seems|appears|might be|may be)|caused by|(?:fixed|mended|resolved|solved) (?:in|since|from) v?[0-9]|bisect\w*|introduced (?:in|by|with)|regress\w+|turns? out"
+    r"(?i)\b(?:root[- ]cause\w*|the (?:cause|reason|culprit|(?:act\w+ |real )?(?:problem|issue|bug)) (?:is|was|seems|appears|might be|may be)|caused by|(?:fixed|mended|resolved|solved) (?:in|since|from) v?[0-9]|[0-9] accepts (?:it|this)|bisect\w*|introduced (?:in|by|with)|regress\w+|turns? out"
     r"|(?:I|we) (?:suspect|tracked|narrowed)\w*|suspect\w*|work-?arounds?|hypothesis|traced to"
     r"|(?:works?|fixed|fixes|solved|resolved|right|correct|passes|fine|helps|disappears?|goes away|gone)\b[^.]{0,40}\b(?:if|when|after|by|with|without|once|only|unless)\b"
     r"|(?:if|when|after|once) (?:I|we) (?:\w+ )?(?:chang|remov|add|replac|insert|set|us|switch|disabl|revert|permut|adjust|comment|increas|reduc|decreas)\w*"

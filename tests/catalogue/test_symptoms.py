@@ -256,7 +256,8 @@ def test_rows_of_inf_are_no_result() -> None:
         ("My cute results are right for M=128 but wrong for M=130.", "128, and 130 leaves 2"),
         ("The CuTe kernel works with 4096. It fails with 4097: garbage in the last row.", "4097 leaves 1"),
         ("My cute copy is correct for N=1024 and 2048, and has wrong results for N=1000.", "1024, 2048 are multiples of 256, and 1000 leaves 232"),
-        ("cute attention is only right if lengths are multiples of the tile, wrong results with seqlen = 192, tile_m = 128", "seqlen = 192 leaves 64"),
+        ("cute attention is only right if lengths are multiples of the tile, wrong results with seqlen = 192, tile_m = 128", "seqlen = 192 leaves 64 of a tile of 128"),
+        ("The cute GEMM gives wrong results for some sizes, here m = 5427, n = 217, tile_m = tile_n = 5000.", "m = 5427 leaves 427 of a tile of 5000"),
     ],
 )  # fmt: skip
 def test_sizes_that_are_right_and_wrong_tell_the_edge(text: str, said: str) -> None:
