@@ -134,7 +134,7 @@ class Deadline:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _GLANCE
-            self._up |= now > self._clock or time.process_time() > self._processor
+            self._up |= now >= self._clock or time.process_time() >= self._processor
         return self._up
 
 
