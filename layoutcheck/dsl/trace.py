@@ -286,7 +286,10 @@ def _late(
         if not (running or begun):
             return False
         shown()
-        if not busy:
+        if not busy and process.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_POLL_SECONDS)
+        elif not busy:
             time.sleep(_POLL_SECONDS)
         if time.monotonic() > look:
             for command in unwatched.look(helpers.sessions):

@@ -266,6 +266,16 @@ def test_a_script_that_hangs_is_ended(folder: Path) -> None:
     assert found.failures[0].kind == "timeout"
 
 
+@pytest.mark.usefixtures("forked")
+def test_a_trace_ends_with_its_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not when it is looked for the next time."""
+    monkeypatch.setattr("layoutcheck.dsl.trace._POLL_SECONDS", 20.0)
+    (tmp_path / "ends.py").write_text("")
+    start = time.monotonic()
+    assert not trace_script(str(tmp_path / "ends.py")).failures
+    assert time.monotonic() - start < 20
+
+
 def test_processes_that_the_script_starts_take_part(folder: Path) -> None:
     found = traced(folder, "spawn")
     assert not found.failures, found.failures
