@@ -18,6 +18,9 @@ from layoutcheck.machine.arch import parse_arch
 from layoutcheck.regular import read_regular
 
 TABLE = "tool.layoutcheck"
+_MISTYPED = re.compile(
+    r"^\s*\[\s*tool\s*\.\s*[\"']?(?!(?-i:layoutcheck))(layout[-_]?check)[\"'\s]*[\].]", re.I | re.M
+)
 OWN, PYPROJECT = "layoutcheck.toml", "pyproject.toml"  # the files that may have it, in this order
 LOWERED, ORDER = "LAYOUTCHECK_LOWERED", "LAYOUTCHECK_ORDER"
 SECONDS = "LAYOUTCHECK_ORDER_SECONDS"
@@ -162,6 +165,9 @@ def read(file: Path, *, required: bool = True) -> Settings | None:
     tool = document.get("tool")
     table = tool.get("layoutcheck") if isinstance(tool, dict) else None
     if table is None:
+        if found := _MISTYPED.search(text):
+            place = f"{file}:{text.count(chr(10), 0, found.start(1)) + 1}"
+            raise InputError(f"{place}: [tool.{found[1]}] is not read", expected=f"[{TABLE}]")
         if required:
             raise InputError(f"'{file}' has no table [{TABLE}]", expected=f"its keys below [{TABLE}]")
         return None

@@ -373,6 +373,18 @@ def test_settings_are_found_upwards(repo, capsys):
         settings.find(repo / "deep" / "er")
 
 
+@pytest.mark.parametrize(
+    "written", ["[tool.layout-check]", "[tool.LayoutCheck]", "[ tool . 'layout_check' ]"]
+)
+def test_a_table_of_another_spelling_is_refused(repo, written):
+    """Its settings would be without effect, and nobody would know."""
+    (repo / "pyproject.toml").write_text(f"[project]\nname = 'x'\n{written}\nrun = []\n")
+    with pytest.raises(
+        InputError, match=r"pyproject.toml:3: \[tool\.[^]]+\] is not read; expected \[tool.layo"
+    ):
+        settings.find(repo)
+
+
 def test_the_speed_that_the_page_claims_was_measured():
     """A second for 100,000 lines, four times ruff; one file before numpy and typer are imported."""
     found = json.loads((ROOT / "docs" / "evidence" / "lint.json").read_text())
