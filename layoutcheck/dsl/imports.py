@@ -18,7 +18,7 @@ Around = Callable[[], contextlib.AbstractContextManager[None]]
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """No garbage collection, with which an import of the DSL takes a quarter longer: it leaves no garbage."""
+    """No garbage collection where none is made: with it an import of the DSL takes a quarter longer."""
     enabled = gc.isenabled()
     gc.disable()
     try:

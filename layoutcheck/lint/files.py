@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutcheck import cells
+from layoutcheck.dsl.imports import uncollected
 from layoutcheck.errors import InputError
 from layoutcheck.lint.analyse import Reading, analyse, from_cache
 from layoutcheck.lint.cache import Cache, digest, tool_version
@@ -102,24 +102,12 @@ def read(paths: Sequence[str], cache: Cache, workers: int, progress: Progress | 
             done[path] = known
         else:
             todo.append((path, key, raw))
-    with _without_gc():
+    with uncollected():  # a syntax tree has no cycles, and looking for them takes as long as parsing
         fresh = _all(todo, workers, progress, len(paths))
         for (path, key, _), reading in zip(todo, fresh, strict=True):
             done[path] = reading
             cache.put(key, asdict(reading))
     return [File(path, done[path]) for path in paths]
-
-
-@contextlib.contextmanager
-def _without_gc() -> Iterator[None]:
-    """A syntax tree has no cycles, and looking for them takes as long as parsing."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _one(task: tuple[str, str, bytes]) -> Reading:
