@@ -185,6 +185,7 @@ _PAGES |= {
     "values_unset": ("values that nothing has written: what a GPU computes", "rules/lc610.md"),
     "flags": ("flags that hand data from block to block: which stores and loads do", "rules/lc514.md"),
     "peer_begun": ("accesses of a peer's shared memory before the peer has begun", "rules/lc513.md"),
+    "order_silent": ("programs with one silent fault each, beside the right ones", "order-tested.md"),
     "order_confirm": ("faults of public reports run with delays, beside racecheck", "order-tested.md"),
     "order_mutants": (
         "synchronisations of real kernels deleted or changed: which are told",
