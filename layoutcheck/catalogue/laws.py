@@ -135,7 +135,8 @@ def told(text: str, entry: Known | None = None, *, lawless: bool = False) -> Tol
     if lawless or (entry and entry.level == ELSEWHERE):
         return own
     symptom = kind(entry, text)
-    edge = symptom in _BY_EDGE and edges.by_edge(" ".join(text[:_LONGEST].split()))
+    aligned = entry is None or "misaligned" not in entry.name  # whose cause is the pitch
+    edge = aligned and symptom in _BY_EDGE and edges.by_edge(" ".join(text[:_LONGEST].split()))
     order = orders.told(text) if entry and symptom != "slow" and not edge else None
     if symptom == "hang" and order and order.first not in _LEFT_WAITING:
         order = None  # what a slot holds decides who comes to the next barrier

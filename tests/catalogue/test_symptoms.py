@@ -546,3 +546,10 @@ def test_a_note_that_states_its_repair_is_told_it_and_what_to_run() -> None:
     assert "the text itself says: A workaround is to wrap it in cute.Boolean" in first.facts
     assert "layoutcheck trace --no-launch" in first.remedy
     assert "paste them" in first.remedy
+
+
+def test_a_size_that_is_no_multiple_leaves_a_misaligned_address_its_own_cause() -> None:
+    (first, *_) = answers(
+        "When I set k as odd, my cutlass kernel has the problem Misaligned address. With m=1 it runs ok."
+    )
+    assert "a row whose pitch (leading dimension) is none" in first.cause
