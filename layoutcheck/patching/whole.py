@@ -88,12 +88,11 @@ def bounded(
         return _Done(where, guards.VERDICT, tuple(one.places[0].where for one in guards.repaired(edited)))
 
     made, why = _first(search, state, texts, ways.values(), MOST_TRIES, objection, repaired)
-    if made is not None and ways[made.edits].moves:  # is another one as good?
+    if made is not None and ways[made.edits].moves:
         rest = [way for way in ways.values() if way.moves]
         rest = rest[rest.index(ways[made.edits]) + 1 :]
         other, _ = _first(search, state, texts, rest, MOST_TRIES, objection, repaired)
-        if other is not None:
-            made, why = None, f"it is not known which is meant: {made.repair.title}; or {other.repair.title}"
+        made, why = _alone(made, other)
     return made, why or (UNGROWN if held else SHIFTED if "shifted" in finding.evidence else "")
 
 
@@ -157,7 +156,25 @@ def disorder(
     search = replace(search, uses=proof.accesses(finding))
     ways = ordering.ways(texts, finding, state.trace)
     done = _Done(where, "in order", both)
-    return _first(search, state, texts, ways, MOST_ORDERED, objection, lambda _: done)
+    made, why = _first(search, state, texts, ways, MOST_ORDERED, objection, lambda _: done)
+    if made is not None or not search.uses:
+        return made, why
+    # No order is right: a line may access another stage than is meant.
+    others = [*ordering.restaged(Program(texts), finding)]
+    made, reason = _first(search, state, texts, others, MOST_ORDERED, objection, lambda _: done)
+    if made is not None:
+        rest = others[[edits for _, edits in others].index(made.edits) + 1 :]
+        other, _ = _first(search, state, texts, rest, MOST_ORDERED, objection, lambda _: done)
+        made, reason = _alone(made, other)
+        why = ""
+    return made, why or reason
+
+
+def _alone(made: Proven, other: Proven | None) -> tuple[Proven | None, str]:
+    """An edit, if no other one is as good."""
+    if other is None:
+        return made, ""
+    return None, f"it is not known which is meant: {made.repair.title}; or {other.repair.title}"
 
 
 def _harmed(edited: Edited) -> str:

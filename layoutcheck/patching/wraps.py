@@ -22,14 +22,17 @@ def wrapped(program: Program, path: str, line: int) -> Iterator[tuple[str, Candi
 
     Where a name has no other use, what it is given is edited, else each index that it is.
     """
-    words = dict.fromkeys(
-        word for made in tensors(program, path, line) for word in _stages(program, made, path, line)
-    )
     source = program.sources[path]
-    every = itertools.product(_indices(program, path, line), words)
+    every = itertools.product(indices(program, path, line), counts(program, path, line))
     found = (edits for site, word in every for edits in _modulo(program, source, site, word))
     for edits in dict.fromkeys(found):
         yield f"stage: {edits[0].new}; the buffer has so many stages", edits
+
+
+def counts(program: Program, path: str, line: int) -> list[str]:
+    """The numbers of stages of a line's shared tensors, in words that are known there."""
+    made = tensors(program, path, line)
+    return list(dict.fromkeys(word for one in made for word in _stages(program, one, path, line)))
 
 
 def _stages(program: Program, made: Site, path: str, line: int) -> Iterator[str]:
@@ -54,7 +57,7 @@ def _stages(program: Program, made: Site, path: str, line: int) -> Iterator[str]
             return
 
 
-def _indices(program: Program, path: str, line: int) -> Iterator[Site]:
+def indices(program: Program, path: str, line: int) -> Iterator[Site]:
     """The last index of each subscript of a shared tensor in a line, and behind its names."""
     for site in expressions(program, path, line):
         for one in program.behind(site):

@@ -453,6 +453,52 @@ def test_the_edit_that_puts_accesses_in_order_is_kept(tmp_path: Path, good: bool
         assert left.reason.count("synchronise: insert sync_threads()") == 2
 
 
+RING = """STAGES = 3
+layout = cute.make_layout((8, 8, STAGES))
+def kernel(source, target):
+    ring = smem.allocate_tensor(kind, layout, 16)
+    for turn in cutlass.range(8):
+        target[turn] = ring[None, 1, READ]
+        there = turn + STAGES - 1
+        cute.copy(atom, source[None, None, there], ring[None, None, WRITE])
+"""
+AHEAD = "stage: there % STAGES"
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "good", "wanted"),
+    [
+        ("turn % STAGES", "turn % STAGES", "there % STAGES]", AHEAD),
+        ("turn % STAGES", "(there + 1) % STAGES", "there % STAGES]", AHEAD),
+        ("turn % STAGES", "(there + 1) % STAGES", "nothing", ""),
+        ("(turn + 1) % STAGES", "there % STAGES", "1, turn % STAGES]", "stage: turn % STAGES"),
+        ("(turn + 1) % STAGES", "(turn - 1) % STAGES", "1, turn % STAGES]", "stage: turn % STAGES"),
+        # Two stages that are as good, and a tile that is not known.
+        ("(turn + 1) % STAGES", "there % STAGES", "STAGES", ""),
+        ("turn % STAGES", "turn % STAGES:0", "there % STAGES]", ""),
+    ],
+)  # fmt: skip
+def test_a_copy_to_another_stage_than_its_tile_and_a_reader_of_another_are_edited(
+    tmp_path: Path, read: str, write: str, good: str, wanted: str
+) -> None:
+    write, _, tile = write.partition(":")
+    text = RING.replace("READ", read).replace("WRITE", write)
+    text = text.replace("None, there", f"None, {tile or 'there'}")
+    path = tmp_path / "k.py"
+    path.write_text(text)
+    places = place(6, path=str(path)), place(8, "cp_async", str(path))
+    bad = orders(finding("LC503", "overwritten-by-copy", *places))
+
+    def retrace(script: str, cwd: str | None, **_: bool) -> Trace:
+        new = Path(script).read_text()
+        return orders() if good in new and len(new.splitlines()) == 8 else bad  # no barrier is right
+
+    found = repair(str(path), bad, retrace)
+    assert [one.title.split(",")[0] for one in found.repairs] == ([wanted] if wanted else [])
+    if good == "STAGES":
+        assert "it is not known which is meant" in found.sketches[0].reason
+
+
 def test_what_leaves_its_memory_is_no_matter_of_order(tmp_path: Path) -> None:
     """A barrier would order accesses to bytes that the one should not touch."""
     path = tmp_path / "k.py"

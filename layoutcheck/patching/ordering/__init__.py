@@ -13,6 +13,7 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.ordering.changed import changed
 from layoutcheck.patching.ordering.inserted import Missing
 from layoutcheck.patching.ordering.proof import OVERLAP
+from layoutcheck.patching.ordering.restaged import restaged
 from layoutcheck.patching.program import Program
 from layoutcheck.sources.traced import KernelFinding, Trace
 
@@ -60,4 +61,4 @@ def first(findings: list[KernelFinding]) -> list[KernelFinding]:
     return sorted(findings, key=lambda one: (one.severity == "note", one.code not in _CAUSES))
 
 
-__all__ = ["OVERLAP", "STRATEGY", "first", "overlapping", "ways"]
+__all__ = ["OVERLAP", "STRATEGY", "first", "overlapping", "restaged", "ways"]
