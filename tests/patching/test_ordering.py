@@ -174,6 +174,14 @@ def test_a_wait_stands_before_a_barrier_that_is_there(copy: int, reader: int, wa
     assert (line, added) == ((wanted, wait) if wanted else (reader, f"{wait}; cute.arch.sync_threads()"))
 
 
+def test_a_wait_for_what_fills_the_first_stages_stands_before_the_barrier_of_the_loop() -> None:
+    text = STAGED.replace("    for turn", "    fill(data)\n    for turn")
+    places = place(4, "cp_async"), place(9, thread=64)
+    one = finding("LC501", "not-complete", *places, cause="no-wait", most=1)
+    waits = [(8, f"cute.arch.cp_async_wait_group({n})") for n in (1, 0)]
+    assert proposed(one, text)[:2] == waits
+
+
 def test_a_barrier_stands_behind_the_wait_or_the_initialisation_that_it_hands_on() -> None:
     """Before the read is late: the next copy, or one that uses the mbarrier, comes first."""
     text = STAGED.replace("use(turn)", "cute.arch.cp_async_wait_group(0)").replace(

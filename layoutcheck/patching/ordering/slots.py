@@ -69,7 +69,7 @@ def gaps(program: Program, first: KernelPlace, second: KernelPlace) -> list[Slot
 
 
 def passed(program: Program, first: KernelPlace, second: KernelPlace) -> list[Slot]:
-    """The slots before each statement that stands between two places in the block that both are in."""
+    """The slots before each statement between two places, in the block that both are in and within it."""
     found: list[Slot] = []
     for frame, other in _together(program, first, second):
         source = program.sources[frame.file]
@@ -81,6 +81,9 @@ def passed(program: Program, first: KernelPlace, second: KernelPlace) -> list[Sl
         at, to = block.index(one[depth].stmt), block.index(two[depth].stmt)
         between = block[at + 1 : to] if at < to else [*block[at + 1 :], *block[:to]]
         found += [Slot(source, stmt, False, branches(one[: depth + 1])) for stmt in between]
+        for n in range(depth + 1, len(two)):  # of a loop that the second place alone is in, and the like
+            ahead = two[n].block[: two[n].block.index(two[n].stmt)]
+            found += [Slot(source, stmt, False, branches(two[: n + 1])) for stmt in ahead]
     return found
 
 
