@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -46,7 +47,7 @@ def turned(program: Program, start: Site, shifted: bool = False) -> Iterator[tup
     """
     for place in program.behind(start):
         given, source = _coordinates(place.node), program.sources[place.path]
-        if given is not None:
+        if given is not None and (shifted or not _other_way(source, place.node)):
             yield from (_unshifted if shifted else _swapped)(source, given)
 
 
@@ -73,6 +74,39 @@ def _swapped(source: Source, given: ast.expr) -> Iterator[tuple[str, Candidate]]
                     f"coordinates: {new} in place of {source.text_of(given)}, which leaves the tensor",
                     edits,
                 )
+
+
+def _other_way(source: Source, tile: ast.AST) -> bool:
+    """Whether a tile has the coordinates of another one of its function, and its extents the other way round.
+
+    Without shared memory between them nothing is turned: then the extents may be what is wrong.
+    """
+    if not isinstance(tile, ast.Call) or name_of(tile) != "local_tile":
+        return False
+    functions = (node for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef))
+    around = [one for one in functions if any(node is tile for node in ast.walk(one))]
+    named = (
+        (getattr(one, "id", "") or getattr(one, "attr", "") for one in ast.walk(around[-1])) if around else ()
+    )
+    if not around or any(map(_SHARED.search, named)):
+        return False
+    every = (node for node in ast.walk(around[-1]) if isinstance(node, ast.Call) and node is not tile)
+    extents, at = (argument_of(tile, *one) for one in _OF_TILE)
+    turned = list(reversed(_texts(source, extents)))
+    return len(set(turned)) > 1 and any(
+        name_of(one) == "local_tile"
+        and _texts(source, argument_of(one, *_OF_TILE[0])) == turned
+        and _texts(source, argument_of(one, *_OF_TILE[1])) == _texts(source, at)
+        for one in every
+    )
+
+
+def _texts(source: Source, given: ast.expr | None) -> list[str]:
+    return [source.text_of(one) for one in given.elts] if isinstance(given, ast.Tuple) else []
+
+
+_OF_TILE = ("tiler", 1), ("coord", 2)  # arguments of local_tile
+_SHARED = re.compile("(?i)smem|shared")
 
 
 def _siblings(source: Source, one: ast.expr, other: ast.expr) -> bool:

@@ -21,7 +21,8 @@ from layoutcheck.patching.copiers import flipped, own_width
 from layoutcheck.patching.edit import Edit, apply, cute_of
 from layoutcheck.patching.edits import candidates, launched
 from layoutcheck.patching.layouts import _stride_for as stride_for
-from layoutcheck.patching.program import Program, Site
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.tiles import Site, turned
 from layoutcheck.sources.types import parse_memref
 from layoutcheck.syntax import name_of
 
@@ -536,3 +537,34 @@ def test_tuples_that_are_spread_and_what_objects_are_made_with_are_followed() ->
     assert names(17, "src") == ["sB"]
     assert [one for one in names(17, "dst") if one in ("sA", "sB")] == ["sB", "sA"]
     assert names(20, "dst") == []  # behind a tuple of unknown length
+
+
+TILES = """
+import cutlass.cute as cute
+
+def kernel(a, b, atom):
+    bx, by, _ = cute.arch.block_idx()
+    src = cute.local_tile(a, (32, 64), (bx, by))
+    dst = cute.local_tile(b, (64, 32), (bx, by))
+    cute.copy(atom, src, dst)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "swaps"),
+    [
+        (("", ""), []),  # dst is (32, 64) or at (by, bx): it is not known which is meant
+        (("(64, 32)", "(32, 64)"), ["(by, bx)"]),
+        (("(32, 64), (bx, by)", "(32, 64), (by, bx)"), ["(by, bx)"]),
+        (("    bx", "    smem = allocator.allocate_tensor(kind, layout)\n    bx"), ["(by, bx)"]),
+    ],
+)
+def test_coordinates_are_not_swapped_where_the_extents_may_be_what_is_wrong(
+    change: tuple[str, str], swaps: list[str]
+) -> None:
+    text = TILES.replace(*change, 1) if change[0] else TILES
+    program = Program({PATH: text})
+    site = program.copy_at(PATH, text[: text.index("cute.copy(")].count("\n") + 1)
+    start = program.argument(site, "dst") if site is not None else None
+    assert start is not None
+    assert [title.split()[1:3] for title, _ in turned(program, start)] == [one.split() for one in swaps]
