@@ -26,6 +26,7 @@ from layoutcheck.dsl.lowered.evaluate import (
     KERNELS,
     Launched,
     enter,
+    kernels_in,
     launch_of,
     name_of,
     parse_once,
@@ -201,9 +202,7 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
     launches = hosts.launches
     usual = launches(None, None)
     found = list[WatchedKernel]()
-    for op in module.walk():
-        if op.name not in KERNELS or not op.regions or not op.regions[0].blocks:
-            continue
+    for op in kernels_in(module):
         given = usual.get(name_of(op))
         meanings = {}
         for one in op.walk():

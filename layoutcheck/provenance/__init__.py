@@ -22,7 +22,7 @@ from typing import cast
 from layoutcheck.copies.cluster import MOST_BLOCKS
 from layoutcheck.dsl.lowered import SURPRISES, argument_types, unreadable
 from layoutcheck.dsl.lowered.calls import numbers_of
-from layoutcheck.dsl.lowered.evaluate import KERNELS, name_of, parse_once, tag
+from layoutcheck.dsl.lowered.evaluate import kernels_in, name_of, parse_once, tag
 from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.errors import InputError
 from layoutcheck.operands import check_operands, keeps_values, multiplies, rearranges
@@ -68,7 +68,7 @@ def _of_numbers(module: TracedModule, lowered: str, seconds: float) -> tuple[lis
     """What nothing has written, and sums that count fills; and what is not known of them."""
     try:
         types = argument_types(module.text)
-        every = [op for op in parse_once(lowered).walk() if op.name in KERNELS and op.regions]
+        every = kernels_in(parse_once(lowered))
         calls = numbers_of(module.calls, types, [name_of(op) for op in every])
         grids = [Grid(op, types) for op in every]
     except SURPRISES as error:

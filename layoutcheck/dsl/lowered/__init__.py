@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any
 
 from layoutcheck.brackets import closing, split
-from layoutcheck.dsl.lowered.evaluate import KERNELS, Evaluated, evaluate_kernel, name_of, parse_once
+from layoutcheck.dsl.lowered.evaluate import Evaluated, evaluate_kernel, kernels_in, name_of, parse_once
 from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.hosts import hosts_of
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
@@ -101,8 +101,7 @@ def read(lowered: str, traced: str = "", refused: tuple[str, ...] = ()) -> Lower
         launches = hosts_of(module, types).launches()
         evaluated = [
             evaluate_kernel(op, launches.get(name_of(op)), types.get(name_of(op), []))
-            for op in module.walk()
-            if op.name in KERNELS and op.regions and op.regions[0].blocks
+            for op in kernels_in(module)
         ]
     except (InputError, *SURPRISES) as error:
         return Lowered(problem=unreadable(error), refused=refused)

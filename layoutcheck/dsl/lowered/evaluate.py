@@ -32,7 +32,7 @@ from layoutcheck.dsl.lowered.steps.maps import MAP_TYPE
 from layoutcheck.dsl.lowered.tensors import static_tensor
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, Value
-from layoutcheck.sources.mlir import Operation, integers, parse
+from layoutcheck.sources.mlir import Module, Operation, integers, parse
 from layoutcheck.sources.mlir import Value as SsaValue
 
 KERNELS = ("cuda.kernel", "gpu.func")
@@ -72,6 +72,11 @@ class Evaluated:
 
 
 parse_once = lru_cache(maxsize=1)(parse)  # several checks in a row look at one lowered module
+
+
+def kernels_in(module: Module) -> list[Operation]:
+    """Its kernels that have a body, in the order of the text."""
+    return [op for op in module.walk() if op.name in KERNELS and op.regions and op.regions[0].blocks]
 
 
 def tag(op: Operation) -> str:
